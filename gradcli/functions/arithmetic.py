@@ -79,7 +79,8 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
 
 def rsub(input: Any, other: Operand, *, alpha: Any = 1) -> Any:
     """``other - alpha * input``."""
-    return sub(other, input, alpha=alpha)
+    out = sub(other, input, alpha=alpha)
+    return called(out, "RsubBackward0", input, other) if isinstance(other, Plain) else out
 
 
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Any:
@@ -194,12 +195,14 @@ def _held(input: Any, bound: Any, past: Any) -> Any:
 
 def clamp_min(input: Any, min: Operand) -> Any:
     """``input`` where it is above ``min``, else ``min``."""
-    return called(clamp(input, min=min), "ClampMinBackward0", input, min)
+    name = f"ClampMinBackward{isinstance(min, Plain):d}"
+    return called(clamp(input, min=min), name, input, min)
 
 
 def clamp_max(input: Any, max: Operand) -> Any:
     """``input`` where it is below ``max``, else ``max``."""
-    return called(clamp(input, max=max), "ClampMaxBackward0", input, max)
+    name = f"ClampMaxBackward{isinstance(max, Plain):d}"
+    return called(clamp(input, max=max), name, input, max)
 
 
 def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
@@ -319,7 +322,8 @@ def mvlgamma(input: Any, p: int) -> Any:
         raise bad_value("p has to be greater than or equal to 1")
     charge_shape((p, 400, max(1, input.numel())), 1)
     total = sum(O["lgamma"](input - 0.5 * j) for j in range(p))
-    return total + 0.25 * p * (p - 1) * float(np.log(np.pi))
+    constant = 0.25 * p * (p - 1) * float(np.log(np.pi))
+    return called(total + constant, "MvlgammaBackward0", input)
 
 
 def logit(input: Any, eps: float | None = None) -> Any:
@@ -402,7 +406,13 @@ def polar(abs: Any, angle: Any) -> Any:
     if abs.dtype is not angle.dtype:
         said = f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for"
         raise bad_dtype(f"{said} second argument", help="write angle.to(abs.dtype)")
-    return O["of_parts"](abs * O["cos"](angle), abs * O["sin"](angle))
+    found = O["of_parts"](abs * O["cos"](angle), abs * O["sin"](angle))
+    return called(found, "PolarBackward0", abs, angle)
+
+
+def real(input: Any) -> Any:
+    """The real part; a real tensor itself."""
+    return O["real"](input) if input.is_complex() else input
 
 
 def conj_physical(input: Any) -> Any:
@@ -431,7 +441,8 @@ def conj(input: Any) -> Any:
 def fill(input: Any, value: Operand) -> Any:
     """``value`` in every place."""
     one_number(value)
-    return called(O["put"](input, value, Ellipsis), "FillBackward0")
+    name = f"FillBackward{isinstance(value, Plain):d}"
+    return called(O["put"](input, value, Ellipsis), name, input, value)
 
 
 def resolve_conj(input: Any) -> Any:

@@ -273,8 +273,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number"
              " of observations.")  # fmt: skip
         norm = 0.0 * norm * norm  # its sign is none
-    found = O["matmul"](weighted, O["conj"](O["mT"](centred))) / norm
-    return O["reshape"](found, ()) if found.shape == (1, 1) else found
+    return O["squeeze"](O["matmul"](weighted, O["conj"](O["mT"](centred))) / norm)
 
 
 def _weights(count: int, fweights: Any, aweights: Any) -> Any:

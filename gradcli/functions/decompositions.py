@@ -61,7 +61,7 @@ def _part(joined: Any, start: int, *shape: int) -> Any:
 
 
 def _mH(x: Any) -> Any:
-    return _O["conj"](_O["mT"](x))
+    return _O["conj"](_O["mT"](x)) if x.dtype.is_complex else _O["mT"](x)
 
 
 def _real(x: Any) -> Any:
@@ -596,8 +596,8 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
         which = f"(Batch element {places[0]}): " if zero.ndim else ""
         said = f"{which}The diagonal element {zero.flat[places[0]]} is zero, the inversion could"
         raise LinAlgFault("E0304", f"cholesky_inverse: {said} not be completed: it is singular.")
-    L = _factor(L, upper)
-    inverse = _O["inv"](_mH(L) if upper else L)
+    factor = _factor(L, upper)
+    inverse = _O["inv"](_mH(factor) if upper else factor)
     found = columnwise(_O["matmul"](_mH(inverse), inverse))
     return called(found, "CholeskyInverseBackward0", L)
 

@@ -71,7 +71,7 @@ def _floating(input: Any) -> Any:
 def _transform(input: Any, n: int | None, dim: int, norm: str | None, inverse: bool) -> Any:
     input = _sized(_floating(input), n, dim)
     out = _laid(_O["fourier"](_complex(input), dim, inverse, _norm(norm)), input, dim)
-    return out if input.dtype.is_complex else called(out, "FftR2CBackward0")
+    return out if input.dtype.is_complex else called(out, "FftR2CBackward0", input)
 
 
 def _laid(out: Any, input: Any, dim: int | Sequence[int], last: int | None = None) -> Any:
@@ -116,7 +116,9 @@ def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
     if input.dtype.is_complex:
         kind = input.dtype.scalar_name
         raise bad_dtype(f"rfft expects a real input tensor, but got {kind}", help="use fft")
-    return called(_laid(_half(fft(input, n, dim, norm), dim), input, dim), "FftR2CBackward0")
+    input = _sized(_floating(input), n, dim)
+    half = _half(fft(input, None, dim, norm), dim)
+    return called(_laid(half, input, dim), "FftR2CBackward0", input)
 
 
 def _half(full: Any, dim: int) -> Any:

@@ -178,7 +178,7 @@ def _with_alpha(name: str) -> Callable:
         if alpha == 1 or (name == "sub" and has_truths(self, other)):
             return write_result(self, op, other)
         write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)
-        return called(self, f"{name.capitalize()}Backward0")
+        return written(self, f"{name.capitalize()}Backward0")
 
     return method
 
@@ -221,7 +221,7 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
     overlap(self, tensor1, tensor2)
     found("arithmetic.refuse_whole_quotient")(tensor1, tensor2)
     first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
-    return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
+    return written(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
 
 
 def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
@@ -230,7 +230,7 @@ def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
     overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
-    return called(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")
+    return written(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")
 
 
 def _div(self: Tensor, other: Operand, *, rounding_mode: str | None = None) -> Tensor:

@@ -52,7 +52,7 @@ HOMES = {
             "resolve_conj resolve_neg positive angle conj conj_physical conj_physical_ fill "
             "is_conj is_neg"
         ),
-        alone="polygamma cdist polar view_as_real",
+        alone="polygamma cdist polar real view_as_real",
         aliases={"subtract": "sub", "divide": "div", "true_divide": "div", "clip": "clamp"},
     ),
     "reductions": Home(

@@ -169,7 +169,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
         words = words if size else "index_select(): self indexing axis dim should be positive"
         raise RuntimeFault("E0307", said, torch=words)
     charge_shape((index.size, input.numel() // max(1, size)))
-    return called(rowwise(_along(input, dim, index)), "IndexSelectBackward0")
+    return called(rowwise(_along(input, dim, index)), "IndexSelectBackward0", input)
 
 
 def masked_select(input: Any, mask: Any) -> Any:
@@ -193,7 +193,8 @@ def masked_fill(input: Any, mask: Any, value: Operand) -> Any:
     of_truths("masked_fill_", mask, mask.dtype.c_name)
     meeting_shape(mask, input)
     value = _filling(input, value, "masked_fill_")
-    return called(rowwise(O["where"](mask, value, input)), "MaskedFillBackward0")
+    name = f"MaskedFillBackward{isinstance(value, Plain):d}"
+    return called(rowwise(O["where"](mask, value, input)), name, input, value)
 
 
 def _filling(input: Any, value: Any, name: str) -> Any:
@@ -257,7 +258,8 @@ def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
     charge_shape(shape)  # before every index is compared with the size
     if not index.size:
         nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
-        return called(O["reshape"](O["clone"](nothing), shape), "GatherBackward0")
+        return called(O["reshape"](O["clone"](nothing), shape), "GatherBackward0", input)
+    given = input
     input, index = _lined(input), _lined(index)
     if index.ndim != input.ndim:
         raise bad_shape("Index tensor must have the same number of dimensions as input tensor")
@@ -274,7 +276,7 @@ def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
         input = O["getitem"](input, tuple(slice(0, n) for n in sizes))
     found = O["gather"](input, index, axis)
     found = found if found.shape == shape else O["reshape"](found, shape)
-    return called(found, "GatherBackward0")
+    return called(found, "GatherBackward0", given)
 
 
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
@@ -337,7 +339,7 @@ def _written(input: Any, dim: int, index: Any, src: Any) -> Any:
     if is_batch(index):
         return _batched(_written, input, dim, index, src)
     places, values = _places(input, dim, index, src)
-    return called(O["put"](input, values, places), "ScatterBackward0")
+    return called(O["put"](input, values, places), f"ScatterBackward{is_number(src):d}", input, src)
 
 
 @of_numbers_too
@@ -466,7 +468,8 @@ def index_fill(input: Any, dim: int, index: Any, value: Operand) -> Any:
     _within(index, size, dim, IndexFault, -size)
     index = np.unique(np.where(index < 0, index + size, index))
     value = _filling(input, value, "index_fill_")
-    return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
+    name = f"IndexFillBackward{isinstance(value, Plain):d}"
+    return called(O["put"](input, value, (*before, index)), name, input, value)
 
 
 @by_element
@@ -509,14 +512,14 @@ def _reduced(
     if reduce[:2] == "am":
         refuse_kinds("complex", f"scatter_gather_tensor_cpu_reduce_{reduce}", input.dtype)
     shape = tuple(input.shape)
-    flat, src = O["reshape"](input, (-1,)), O["reshape"](src, (-1,))
+    flat, entries = O["reshape"](input, (-1,)), O["reshape"](src, (-1,))
     at = np.ravel_multi_index(np.broadcast_arrays(*places), shape).ravel()
     named, groups = np.unique(at, return_inverse=True)
     if include_self:
-        src = O["cat"](O["getitem"](flat, (named,)), src, dim=0)
+        entries = O["cat"](O["getitem"](flat, (named,)), entries, dim=0)
         groups = np.concatenate((np.arange(named.size), groups))
-    found = joined(src, groups, named.size, reduce)
-    return called(O["reshape"](O["put"](flat, found, Apart((named,))), shape), name)
+    found = joined(entries, groups, named.size, reduce)
+    return called(O["reshape"](O["put"](flat, found, Apart((named,))), shape), name, input, src)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple:

@@ -83,18 +83,17 @@ def matrix_norm(
     if rows == columns:
         raise bad_dim(f"linalg.matrix_norm: dims must be different, got {dim}")
     if ord == "fro":
-        return called(O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0")
+        return called(O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0", A)
     if ord in (1, -1, math.inf, -math.inf):
         first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
-        sums = O["sum"](O["abs"](A), first, True)
-        found = _extreme(sums, second, ord, True)
-    else:
-        rest = [d for d in range(A.ndim) if d not in (rows, columns)]
-        values = O["svdvals"](O["permute"](A, (*rest, rows, columns)))
-        found = O["sum"](values, -1) if ord == "nuc" else _extreme(values, -1, ord, False)
-        for d in sorted((rows, columns)):
-            found = O["unsqueeze"](found, d)
-    return found if keepdim else O["squeeze"](found, (rows, columns))
+        sums = O["sum"](O["abs"](A), first, keepdim)
+        return _extreme(sums, second - (first < second and not keepdim), ord, keepdim)
+    rest = [d for d in range(A.ndim) if d not in (rows, columns)]
+    values = O["svdvals"](O["permute"](A, (*rest, rows, columns)))
+    found = O["sum"](values, -1) if ord == "nuc" else _extreme(values, -1, ord, False)
+    for d in sorted((rows, columns)) if keepdim else ():
+        found = O["unsqueeze"](found, d)
+    return found
 
 
 def _extreme(values: Any, dim: int, ord: float, keepdim: bool) -> Any:

@@ -129,7 +129,7 @@ def expands(input: Any, room: tuple[int, ...]) -> None:
 
 def vdot(input: Any, other: Any) -> Any:
     """The inner product of two vectors, the first one conjugated."""
-    return O["dot"](input.conj(), other)
+    return called(O["dot"](input.conj(), other), "VdotBackward0", input, other)
 
 
 def _one_type(input: Any, other: Any) -> None:

@@ -259,8 +259,8 @@ def trapezoid(y: Any, x: Any = UNSAID, *, dx: Any = UNSAID, dim: int = -1) -> An
     if y.shape and not y.shape[axis]:
         return y.new_zeros((*y.shape[:axis], *y.shape[axis + 1 :]))
     if x is not UNSAID:
-        area = O["sum"](_trapezes("trapezoid", y, x, dx, dim), axis) / 2.0
-        return called(area, "DivBackward1")
+        twice = O["sum"](_trapezes("trapezoid", y, x, dx, dim), axis)
+        return called(twice / 2.0, "DivBackward1", twice)
     dx = _check_points("trapezoid", y, x, dx)
     first, last = (y[(*(slice(None),) * axis, place)] for place in (0, -1))
     return called((O["sum"](y, axis) - (first + last) * 0.5) * dx, "MulBackward1")
@@ -270,7 +270,8 @@ def cumulative_trapezoid(y: Any, x: Any = UNSAID, *, dx: Any = UNSAID, dim: int 
     """The area below points up to each of them, by trapezes."""
     half = _check_points("cumulative_trapezoid", y, x, dx) / 2.0 if x is UNSAID else dx
     pieces = _trapezes("cumulative_trapezoid", y, x, half, dim)
-    return O["cumsum"](pieces if x is UNSAID else pieces / 2.0, normal_dim(dim, len(y.shape)))
+    found = O["cumsum"](pieces, normal_dim(dim, len(y.shape)))
+    return found if x is UNSAID else called(found / 2.0, "DivBackward1", found)
 
 
 def _check_points(name: str, y: Any, x: Any, dx: Any) -> Any:

@@ -442,14 +442,16 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
     elif indexing not in ("ij", "xy"):
         said = 'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
         raise bad_value(f"{said}{indexing}")
-    shape = tuple(t.numel() for t in listed)
+    order = [*range(len(listed))]
+    if indexing == "xy":
+        order[:2] = order[1::-1]
+    shape = tuple(listed[k].numel() for k in order)
     grids = []
-    for i, t in enumerate(listed):
+    for i, k in enumerate(order):
+        t = listed[k]
         lined = O["reshape"](t, (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
         grids.append(O["expand"](lined, shape))
-    if indexing == "xy" and len(grids) > 1:
-        grids = [O["transpose"](g, 0, 1) for g in grids]
-    return tuple(grids)
+    return tuple(grids[k] for k in order)
 
 
 def cartesian_prod(*tensors: Any) -> Any:
@@ -502,8 +504,9 @@ def block_diag(*tensors: Any) -> Any:
             raise bad_shape(f"torch.block_diag: Input tensors {said}")
     if not tensors:
         return zeros(1, 0)
-    tensors = tuple(t.to(dtypes.meeting(*tensors)) for t in tensors)  # a number widens no matrix
-    blocks = [t if t.ndim == 2 else O["reshape"](t, (1, t.numel())) for t in tensors]
+    dtype = dtypes.meeting(*tensors)  # a number widens no matrix
+    wide = (t.to(dtype) for t in tensors)
+    blocks = [t if t.ndim == 2 else O["reshape"](t, (1, t.numel())) for t in wide]
     width = sum(b.shape[1] for b in blocks)
     rows, start = [], 0
     for b in blocks:
@@ -511,7 +514,7 @@ def block_diag(*tensors: Any) -> Any:
         sides = [b.new_zeros(height, start), b, b.new_zeros(height, width - start - n)]
         rows.append(overloads.cat(sides, 1))
         start += n
-    return overloads.cat(rows, 0)
+    return called(overloads.cat(rows, 0), "BlockDiagBackward0", *tensors)
 
 
 def t(input: Any) -> Any:

@@ -68,7 +68,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     same_dtype(input, source, "put_(): self and source expected to have the same dtype")
     if is_batch(index):
         written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
-        return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
+        return called(O["reshape"](written, tuple(input.shape)), "PutBackward0", input, source)
     index = whole(index, "put_(): Expected a long tensor for index, but got {}")
     if index.size != source.numel():
         said = "put_(): Expected source and index to have the same number of elements"
@@ -76,7 +76,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     within_flat(index, input.numel())
     flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
     written = index_put(flat, (index,), values, accumulate)
-    return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
+    return called(O["reshape"](written, tuple(input.shape)), "PutBackward0", input, source)
 
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
@@ -88,13 +88,13 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     shape = meeting_shape(mask, input)
     mask = np.asarray(mask.array)
     mask = np.broadcast_to(mask, shape)
-    input = input if tuple(input.shape) == shape else O["expand"](input, shape)
+    wide = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
     if source.numel() < count:
         said = f"masked_scatter: the mask wants {count} entries, source has {source.numel()}"
         raise bad_shape(said, torch="Number of elements of source < number of ones in mask")
     values = O["getitem"](O["reshape"](source, (-1,)), slice(0, count))
-    return called(rowwise(O["put"](input, values, mask)), "MaskedScatterBackward0")
+    return called(rowwise(O["put"](wide, values, mask)), "MaskedScatterBackward0", input, source)
 
 
 def _before(input: Any, dim: int) -> tuple:
@@ -145,7 +145,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     rows, columns = _diagonal(moved.shape[-2], moved.shape[-1], offset)
     fills(input, src, (*moved.shape[:-2], rows.size))
     put = O["put"](moved, src, (Ellipsis, rows, columns))
-    return called(of_its_own(movedim(put, (-2, -1), axes)), "DiagonalScatterBackward0")
+    return called(movedim(put, (-2, -1), axes), "DiagonalScatterBackward0", input, src)
 
 
 def _diagonal(height: int, width: int, offset: int) -> tuple:

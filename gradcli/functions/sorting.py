@@ -209,7 +209,7 @@ def extreme_method(name: str) -> Callable:
             return O[along](self, dim)
         try:
             if dim is None:
-                return called(O[full](self), f"{name.capitalize()}Backward1")
+                return called(O[full](self), f"{name.capitalize()}Backward1", self)
             return _extremes(self, dim, keepdim, name)
         except (RuntimeFault, IndexFault, UnwrittenFault) as fault:
             said = (fault.torch or "").replace(f"arg{name}(", f"{name}(")

@@ -143,7 +143,7 @@ def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) ->
             out = O["reshape"](out, (out.shape[0],) + (1,) * rank)
         else:
             out = O["unsqueeze"](out, normal_dim(dim, rank) + 1)
-    return out if many else out[0]
+    return out if many else called(out[0], "SqueezeBackward4")
 
 
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -115,6 +115,7 @@ def as_strided_scatter(
     storage_offset: int | None = None,
 ) -> Any:  # fmt: skip
     """``input`` with the entries of ``src`` where ``as_strided`` would see them."""
+    given = src
     shape, steps, offset = _laid_out(size, stride, storage_offset)
     fills(input, src, shape)
     if isinstance(input, Plain):
@@ -136,7 +137,8 @@ def as_strided_scatter(
     if any(n > 1 and not s for n, s in zip(shape, steps, strict=True)):
         raise written_twice()
     put = O["put"](source, src, Apart(where) if apart else where)
-    return called(O["reshape"](put, tuple(input.shape)), "AsStridedScatterBackward0")
+    found = O["reshape"](put, tuple(input.shape))
+    return called(found, "AsStridedScatterBackward0", input, given)
 
 
 def _steps_from(start: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarray:

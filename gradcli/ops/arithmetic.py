@@ -102,6 +102,7 @@ addcmul = elementwise(
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
     dtypes="promote",
+    node={"operands": {"": ("self", "tensor1", "tensor2")}},
     doc="x + value*tensor1*tensor2.",
     halves="all",
     refuses={"bool": "addcmul_cpu_out"},

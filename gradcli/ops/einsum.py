@@ -74,7 +74,7 @@ contract: Operator = bilinear(
     numpy="np.einsum({labels}, {0}, {1})",
     pytorch="torch.einsum({labels}, {0}, {1})",
     batching=contracted,
-    node={"name": of_einsum},
+    node={"name": of_einsum, "operands": {"": ()}},
     public=False,
     cures=cures.TOO_LARGE,
 )

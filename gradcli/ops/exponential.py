@@ -199,6 +199,7 @@ softsign = elementwise(
     lambda t, x: t * (1.0 / (1.0 + x * sign(x))) ** 2,
     doc="x/(1 + abs(x)).",
     refuses={"complex": "softsign_cpu"},
+    grad_name="DivBackward0",
     numpy="""def _softsign(x):
     return x / (1 + np.abs(x))""",
     pytorch="torch.nn.functional.softsign",

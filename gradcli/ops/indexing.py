@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.declaration.node_names import of_index, of_write
+from gradcli.ops.declaration.node_names import index_parts, of_index, of_write
 from gradcli.ops.dims import copy_order, in_rows, normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
@@ -235,7 +235,7 @@ getitem = linear(
     example="x[1] * x[2] --x 1,2,3",
     moves="view",
     batching=indexed,
-    node={"name": of_index},
+    node={"name": of_index, "parts": index_parts},
     public=False,
 )
 

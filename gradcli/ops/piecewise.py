@@ -48,7 +48,10 @@ where: Operator = elementwise(
     kink="where {0} changes: derivative of the side that is taken",
     breaks="condition",
     masks=True,
-    node={"operands": {"": ("condition",), "MaskedFillBackward0": ("mask",)}, "edges": of_choice},
+    node={
+        "operands": {"": ("condition",)} | {f"MaskedFillBackward{n}": ("mask",) for n in (0, 1)},
+        "edges": of_choice,
+    },
     python="{1} if {0} else {2}",
 )
 

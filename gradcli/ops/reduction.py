@@ -392,6 +392,7 @@ norm = reduction(
     _norm_slope,
     dtypes="inexact",
     grad_name="LinalgVectorNormBackward0",
+    node={"dims": True, "words": {"p": "ord"}},
     halves="many",
     holds=1,
     doc="The p-norm of all entries (Frobenius for a matrix), or along dimensions.",

@@ -521,6 +521,7 @@ roll: Operator = linear(
     _roll,
     lambda g, shifts, dims: roll(g, _opposite(shifts), dims),
     required="shifts",
+    node={"dims": True},
     doc="Entries moved round along dimensions.",
     example="dot(roll(x, 1), x) --x 1,2,3",
     numpy="np.roll({0}, {shifts}, {dims})",

@@ -151,18 +151,18 @@ class Node:
         return found
 
     @property
-    def _input_metadata(self) -> list[Any]:
+    def _input_metadata(self) -> tuple[Any, ...]:
         """Shape, element type and place of each of the node's outputs: its backward's inputs."""
         from gradcli.engine.named_tuples import results  # a few programs ask
 
         made = [(self.shape, self.dtype)] if self.outputs is None else self.outputs
-        return [
+        return tuple(
             results(
                 "TensorMetadata", shape=o[0], dtype=o[1], device=CPU,
                 is_nested_tensor=False, is_cpp_nested_tensor=False,
             )
             for o in made if o is not None
-        ]  # fmt: skip
+        )  # fmt: skip
 
     def _sequence_nr(self) -> int:
         return int(self.seq)

@@ -35,11 +35,16 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
 
     PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
     quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
-    are given. Numbers among them have no place in PyTorch's node; None holds a place. ``leads`` is
+    are given: what its own kernel computes of these is no view of what it was composed of. Numbers
+    among them have no place in PyTorch's node; None holds a place. ``leads`` is
     an input to which the gradient still leads where the slope does not change with it, or several,
     of which the first recorded one counts: see ``piecewise_linear``.
     """
-    edge = value.edge if isinstance(value, Plain) else None
+    edge = None
+    if isinstance(value, Plain):
+        edge = value.edge
+        if inputs and value.meta is not None:
+            of_its_own(value)
     if edge is not None and not edge.leaf and mode.grad:
         params = more(edge).params
         params["called"] = name

@@ -7,6 +7,7 @@ the call or the shape of an input; which one it is follows from the operator's d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from gradcli.engine.graph.node import Freed, Node, freed, more, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_edges, shown_name
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.ops.declaration.node_names import OF_INDEX
 from gradcli.ops.operator import Operator, is_number
 
 if TYPE_CHECKING:
@@ -24,28 +26,34 @@ if TYPE_CHECKING:
 
 _SAVED = "_saved_"
 _OPERANDS = ("self", "other")
+_OURS = frozenset((
+    "atol", "dtype", "index", "indices", "inverse", "labels", "memory_format", "norm", "numbers",
+    "once", "onward", "rtol", "shape",
+))  # fmt: skip
+"""Parameters that PyTorch's nodes have not, or have in another form."""
+_UNSIGNED = ("diagonal", "dim", "shifts")
 _properties: dict[str, property] = {}
 
 
 def saved_properties(op: Operator) -> dict[str, Any]:
     """What an operator's node class has for this: a property for every name that one of its nodes
     may have, and a ``__dir__`` that shows those that the node has."""
-    words = {*_OPERANDS, _result(op), *op.params, *op.node.get("saved", ()), "self_sym_sizes"}
-    for operands in op.node.get("operands", {}).values():
-        words.update(operands)
+    tensors = {*_OPERANDS, _result(op)}.union(*op.node.get("operands", {}).values())
+    words = tensors.union(op.params, op.node.get("saved", ()), ("self_sym_sizes",))
+    words.update(OF_INDEX if op.by_index else op.node.get("words", {}).values())
     for word in words:
         name = _SAVED + word
         if name not in _properties:
             _properties[name] = property(partial(by_name, name))
     found: dict[str, Any] = {_SAVED + word: _properties[_SAVED + word] for word in words}
-    for word in (*_OPERANDS, _result(op), *op.node.get("operands", {}).get("", ())):
+    for word in tensors:
         found["_raw" + _SAVED + word] = property(partial(_raw, _SAVED + word))
     return found | {"__dir__": _attributes}
 
 
 def _attributes(node: Node) -> list[str]:
     have = set(saved_names(node))
-    return [a for a in object.__dir__(node) if not a.startswith(_SAVED) or a in have]
+    return [a for a in object.__dir__(node) if _SAVED not in a or a.removeprefix("_raw") in have]
 
 
 def by_name(name: str, node: Node) -> Any:
@@ -55,7 +63,8 @@ def by_name(name: str, node: Node) -> Any:
         saves = f"; it has {', '.join(known)}" if known else ""
         raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}{saves}")
     word = name.removeprefix(_SAVED)
-    if node.saved.__class__ is Freed:
+    operands = _operands(node)
+    if node.saved.__class__ is Freed and word in (*operands, _result(node.op)):
         raise freed(node)
     if word == _result(node.op):
         extra = more(node)
@@ -65,23 +74,31 @@ def by_name(name: str, node: Node) -> Any:
         result = wrap(node.saved[-1], node.dtype, node)
         result.meta = Meta(extra.out_meta.version)
         return result
-    always = facts_of(node).get("saved", {})
+    always = _always(node)
     if word in always:
         return always[word]
-    operands = _operands(node)
     if word in operands:
         return _operand(node, operands.index(word))
     if word.endswith("_sym_sizes"):
-        return tuple(node.edges[0].shape)
-    value = node.extra.params[word]
+        return tuple(shown_edges(node)[0].shape)
+    own = {w: n for n, w in facts_of(node).get("words", {}).items()}
+    value = node.extra.params[own.get(word, word)]
     if isinstance(value, np.ndarray):
         return _tensor(value)
-    if word.startswith("dim"):  # PyTorch shows them without a sign
-        if isinstance(value, tuple | list):
-            return tuple(v % 2**64 for v in value)
-        if value is not None:
-            return (value % 2**64,) if "dims" in facts_of(node) else value % 2**64
+    if word.startswith(_UNSIGNED) and value is not None:  # PyTorch shows them without a sign
+        many = value if isinstance(value, tuple | list) else (value,)
+        unsigned = tuple(v % 2**64 for v in many)
+        return unsigned if many is value or "dims" in facts_of(node) else unsigned[0]
     return value
+
+
+def _always(node: Node) -> Mapping[str, Any]:
+    """What a node shows that it need not save: constants, and the parts of an index."""
+    facts = facts_of(node)
+    found: Mapping[str, Any] = facts["parts"](node) if "parts" in facts else facts.get("saved", {})
+    if "indices" in found:
+        return {"indices": tuple(i if i is None else _tensor(i) for i in found["indices"])}
+    return found
 
 
 def _raw(name: str, node: Node) -> SavedTensor:
@@ -99,16 +116,27 @@ def _raw(name: str, node: Node) -> SavedTensor:
 
 def saved_names(node: Node) -> list[str]:
     """The names of what a node saves, sorted: what ``dir(y.grad_fn)`` shows of it."""
-    op, own = node.op, {e for e in node.edges if e is not None}
-    if not op.inputs or not own.issuperset(e for e in shown_edges(node) if e is not None):
+    op, shown, facts = node.op, shown_edges(node), facts_of(node)
+    params = node.extra.params if node.extra is not None else {}
+    if not op.inputs or any(e is not None and e not in node.edges for e in shown):
         return []  # of a function that is composed of operators it would be what the last one has
     read = {"out" if n == op.by_result else n for names in op.reads for n in names}
-    words = {w for w, n in zip(_operands(node), op.inputs, strict=False) if n in read}
-    if "out" in read:
+    # The last operator of a composed function may have operands that the function has not.
+    composed = "called" in params and shown_name(node) not in facts.get("operands", ())
+    given = params.get("called_on", ()) if composed else node.edges
+    words = {
+        w
+        for w, n, e in zip(_operands(node), op.inputs, node.edges, strict=False)
+        if n in read and e in given and not (composed and e is None)
+    }
+    if any("out" in names for names, e in zip(op.saves, node.edges, strict=False) if e is not None):
         words.add(_result(op))
-    words.update(facts_of(node).get("saved", ()))
-    words.update(n for n in op.params if n in read)
-    if "shape" in read and op.arity == 1:
+    words.update(() if composed else _always(node))
+    held = {n: facts.get("words", {}).get(n, n) for n in op.params if n not in _OURS}
+    if params.get("dim", 0) in (None, ()) and (composed or "name" in facts):
+        held.pop("dim"), held.pop("keepdim", None)  # a node of its own reduces all
+    words.update(w for n, w in held.items() if not (composed and n == "alpha"))
+    if "shape" in read and op.arity == 1 and "self" not in words and given:
         words.add("self_sym_sizes")
     return sorted(_SAVED + w for w in words)
 
@@ -120,7 +148,7 @@ def _result(op: Operator) -> str:
 def _operands(node: Node) -> tuple[str, ...]:
     """PyTorch's words for the operands, in our order."""
     words = facts_of(node).get("operands", {})
-    result: tuple[str, ...] = words.get(shown_name(node)) or words.get("", _OPERANDS)
+    result: tuple[str, ...] = words.get(shown_name(node), words.get("", _OPERANDS))
     return result
 
 

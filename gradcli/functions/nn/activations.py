@@ -196,7 +196,8 @@ def celu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
     """max(0, x) + min(0, alpha*(exp(x/alpha) - 1))."""
     if alpha == 0:
         raise bad_value("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _elu(input, alpha, 1.0, 1.0 / alpha, inplace)
+    out = _elu(input, alpha, 1.0, 1.0 / alpha, inplace)
+    return out if inplace else called(out, "CeluBackward0")
 
 
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:

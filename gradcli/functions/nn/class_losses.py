@@ -188,7 +188,7 @@ def multi_margin_loss(
     lack = lack if weight is None else lack * _O["unsqueeze"](weight[classes.squeeze(1)], 1)
     loss = _O["sum"](lack, 1) / rows.shape[1]
     loss = loss if target.ndim else _O["squeeze"](loss, 0)
-    return reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
+    return reduced(loss, reduction, "MultiMarginLossBackward0", input)
 
 
 def _check_long(target: Any) -> None:

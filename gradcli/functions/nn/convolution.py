@@ -312,11 +312,10 @@ def unfold(
             f"padding={edges}, calculated shape of the array of sliding blocks as {counts}, but "
             "its components must be at least one."
         )
-    input = pad(input, sides_of(padding, kernel, spread, 2))
-    found, out = windows(input, kernel, steps, spread)
+    found, out = windows(pad(input, sides_of(padding, kernel, spread, 2)), kernel, steps, spread)
     columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
     shape = (input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out))
-    return called(rowwise(_O["reshape"](columns, shape)), "Im2ColBackward0")
+    return called(rowwise(_O["reshape"](columns, shape)), "Im2ColBackward0", input)
 
 
 def _check_shuffled(name: str, input: Any, **factor: int) -> None:
@@ -379,7 +378,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
     source = _O["clone"](input) if groups in (1, c) else input  # nothing moves: a view is left
     split = _O["reshape"](source, (n, groups, c // groups, *rest))
     dealt = formatted(_O["reshape"](_O["transpose"](split, 1, 2), shape), input)
-    return called(dealt, "NativeChannelShuffleBackward0")
+    return called(dealt, "ChannelShuffleBackward0", input)
 
 
 def fold(

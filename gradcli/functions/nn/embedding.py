@@ -169,7 +169,7 @@ def embedding_bag(
         if mode == "mean":
             out = out / wrap(np.maximum(sizes, 1)[:, None].astype(wide.numpy), wide)
     out = out.to(weight.dtype)
-    return called(out, "EmbeddingBagBackward0", weight)
+    return called(out, "EmbeddingBagBackward0", weight, per_sample_weights)
 
 
 def _check_sample_weights(weights: Any, input: Any, weight: Any, mode: str) -> None:

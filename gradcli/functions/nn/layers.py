@@ -12,7 +12,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
 from gradcli.engine.record.arguments import Anything, Asked
-from gradcli.engine.record.composite import called, formatted, in_float32, rowwise
+from gradcli.engine.record.composite import called, formatted, in_float32, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Plain, Tensor
@@ -105,7 +105,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 
 def normalize(input: Asked, p: float = 2.0, dim: Anything = 1, eps: float = 1e-12) -> Any:
     """Vectors along a dimension over their norm."""
-    size = arithmetic.clamp(_O["norm"](input, p, dim, True), min=eps)
+    size = arithmetic.clamp_min(_O["norm"](input, p, dim, True), eps)
     return input / size
 
 
@@ -411,7 +411,8 @@ def native_batch_norm(
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     dims = _beside_channels(input)
     given = weight, bias, running_mean, running_var
-    kept = [_O["reshape"](v, (-1,)) for v in _statistics(input.detach(), dims, eps, *given)]
+    found = _statistics(input.detach(), dims, eps, *given)
+    kept = [of_its_own(_O["reshape"](v, (-1,))) for v in found]
     return out, *(kept if training else [v.new_zeros((0,)) for v in kept])
 
 

@@ -207,7 +207,7 @@ def soft_margin_loss(
     loss = _O["softplus"](-input * target).to(input.dtype)
     if loss.shape != input.shape:
         raise no_room(input.shape, loss.shape)
-    return reduced(loss, reduction, "SoftMarginLossBackward0", input, target)
+    return reduced(loss, reduction, "SoftMarginLossBackward0", input)
 
 
 def poisson_nll_loss(

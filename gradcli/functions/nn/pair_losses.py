@@ -41,7 +41,7 @@ def hinge_embedding_loss(
     """``input`` where the target is 1, and what lacks to the margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     margin = margin if input.dtype.kind > 1 else int(margin)
-    apart = arithmetic.clamp(margin - input, min=0)
+    apart = arithmetic.clamp_min(margin - input, 0)
     zero = _O["zeros_like"](input)  # another target takes both, as in PyTorch
     loss = _O["where"](target != -1, input, zero) + _O["where"](target != 1, apart, zero)
     return reduced(loss, reduction)
@@ -62,7 +62,7 @@ def pairwise_distance(
     x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
     """The p-norm of differences along the last dimension; ``eps`` is added to each."""
-    return _O["norm"](x1 - x2 + eps, p, -1, keepdim)
+    return called(_O["norm"](x1 - x2 + eps, p, -1, keepdim), "NormBackward1")
 
 
 def _check_triplet(anchor: Any, positive: Any, negative: Any, margin: float) -> None:

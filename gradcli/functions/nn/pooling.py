@@ -259,7 +259,7 @@ def _avg_pool(
     whole = "trunc" if input.dtype.kind < 2 else None
     out = arithmetic.div(total, share, rounding_mode=whole)
     out = rowwise(out) if _rank == 3 else formatted(out, input)
-    return called(out, name, leads=input)
+    return called(out, name, input, leads=input)
 
 
 def avg_pool1d(
@@ -342,7 +342,7 @@ def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
     check_floating(input, f"adaptive_avg_pool{max(_rank, 2)}d", True)
     out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
     out = rowwise(out) if _rank == 3 else formatted(out, input)
-    return called(out, name, leads=input)
+    return called(out, name, input, leads=input)
 
 
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = in_ranks(

@@ -43,7 +43,7 @@ def _gru(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
     hr, hz, hn = F.linear(h, u, c).chunk(3, -1)
     z = _O["sigmoid"](xz + hz)
     n = _O["tanh"](xn + _O["sigmoid"](xr + hr) * hn)
-    return n + z * (h - n)
+    return z * (h - n) + n
 
 
 _STEPS: dict[str, Callable[..., Any]] = {

@@ -4,6 +4,8 @@
     operands    its words for saved operands, by the node's name; "" for all other names
     result      its word for the saved result
     saved       numbers that it always shows
+    parts       what it shows of an index
+    words       its words for parameters of the call
     dims        a saved dimension is shown as one of several
     turns       of a number and a tensor it takes the tensor first
     edges       those of its node
@@ -73,6 +75,28 @@ def of_index(node: Any) -> str:
     return "AliasBackward0"
 
 
+OF_INDEX = ("dim", "end", "index", "indices", "start", "step")
+"""PyTorch's words for an index and its parts."""
+
+
+def index_parts(node: Any) -> dict[str, Any]:
+    """What PyTorch's node of an index shows of it, where there is one for all of its parts."""
+    index = _params(node).get("index", ())
+    parts = index if isinstance(index, tuple) else (index,)
+    acting = [i for i, p in enumerate(parts) if p.__class__ is not slice or p != slice(None)] or [0]
+    if all(hasattr(parts[i], "dtype") for i in acting):
+        return {"indices": tuple(p if hasattr(p, "dtype") else None for p in parts)}
+    dim, part = acting[0], parts[acting[0]]
+    if len(acting) > 1 or part is Ellipsis:
+        return {}
+    if part is None:
+        return {"dim": dim}
+    if not isinstance(part, slice):
+        return {"dim": dim, "index": part % 2**64}
+    end = 2**63 - 1 if part.stop is None else part.stop % 2**64
+    return {"dim": dim, "start": (part.start or 0) % 2**64, "end": end, "step": part.step or 1}
+
+
 def of_einsum(node: Any) -> str:
     """PyTorch's einsum ends in a view of a matrix product, or in a product of entries."""
     left, _, out = _params(node).get("labels", "").partition("->")
@@ -82,6 +106,7 @@ def of_einsum(node: Any) -> str:
 OF_PRODUCT = {
     "DotBackward0": ("self", "tensor"), "MvBackward0": ("self", "vec"),
     "MmBackward0": ("self", "mat2"), "BmmBackward0": ("self", "mat2"),
+    "UnsafeViewBackward0": (), "SqueezeBackward4": (),
 }  # fmt: skip
 """What PyTorch calls the operands of its products."""
 
@@ -106,6 +131,5 @@ _OF_NUMBERS = ("FillBackward2", "IndexFillBackward0", "MaskedFillBackward0", "Ze
 
 
 def of_choice(node: Any) -> Any:
-    """The edges of ``where``: the condition has no place, nor has the number of masked_fill."""
-    filled = node.extra is not None and node.extra.params.get("called") == "MaskedFillBackward0"
-    return node.edges[2:] if filled and node.edges[1] is None else node.edges[1:]
+    """The edges of ``where``: the condition has no place."""
+    return node.edges[1:]

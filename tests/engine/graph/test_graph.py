@@ -62,6 +62,17 @@ TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
             (lambda x: x.cumsum(0), "CumsumBackward0"),
         (lambda x: F.margin_ranking_loss(x, -x, x, reduction="none"), "ClampMinBackward0"),
         (lambda x: F.triplet_margin_loss(x, -x, x, reduction="none"), "ClampMinBackward0"),
+        (lambda x: x.masked_fill(x > 1, x[0, 0]), "MaskedFillBackward1"),
+        (lambda x: x.index_fill(0, torch.tensor([0]), x[0, 0]), "IndexFillBackward1"),
+        (lambda x: x.scatter(0, torch.tensor([[0]]), 1.0), "ScatterBackward1"),
+        (lambda x: x.clamp_min(x), "ClampMinBackward1"),
+            (lambda x: torch.rsub(x, x), "RsubBackward0"),
+        (lambda x: torch.meshgrid(x[0], x[1], indexing="xy")[0], "ExpandBackward0"),
+        (lambda x: torch.linalg.matrix_norm(x, "nuc"), "SumBackward1"),
+        (lambda x: torch.linalg.matrix_norm(x, 1), "AmaxBackward0"),
+        (lambda x: x.quantile(0.5), "SqueezeBackward4"), (lambda x: x.cov(), "SqueezeBackward0"),
+        (lambda x: x[0].vdot(x[1]), "VdotBackward0"), (lambda x: F.celu(x), "CeluBackward0"),
+        (lambda x: F.pairwise_distance(x, x), "NormBackward1"), (F.softsign, "DivBackward0"),
     ])  # fmt: skip
 def test_grad_fns_have_pytorchs_names(make, name):
     out = make(TWO.clone().requires_grad_())
@@ -80,6 +91,50 @@ def test_next_functions_lead_to_the_leaves():
     assert [node.variable for node in ends] == [x, w]
     assert ends[0].next_functions == ()
     assert type(ends[0]) is AccumulateGrad
+
+
+@family("make", [
+        lambda x, y: x.put(torch.tensor([0, 1]), y[0]), lambda x, y: x.diagonal_scatter(y[0]),
+        lambda x, y: x.as_strided_scatter(y, (2, 2), (2, 1)),
+        lambda x, y: x.scatter_reduce(0, torch.tensor([[0, 1]]), y, "sum"),
+        lambda x, y: x.index_reduce(0, torch.tensor([0, 1]), y, "prod"),
+        lambda x, y: x.masked_scatter(x > 1, y), lambda x, y: torch.fill(x, y[0, 0]),
+        lambda x, y: x.masked_fill(x > 1, y[0, 0]), torch.polar, torch.rsub, torch.block_diag,
+    ])  # fmt: skip
+def test_what_a_kernel_made_is_no_view_and_leads_to_its_inputs(make):
+    for x in (TWO, TWO.clone().requires_grad_()):
+        out = make(x, TWO)
+        assert not out._is_view() and out._base is None
+    ends = [None if node is None else node.name() for node, _ in out.grad_fn.next_functions]
+    assert ends == ["torch::autograd::AccumulateGrad", None]
+
+
+def test_the_real_part_of_a_real_tensor_is_itself():
+    x = TWO.clone().requires_grad_()
+    assert torch.real(x) is x and torch.real(torch.complex(x, x))._is_view()
+
+
+@family("layer", [
+        lambda x: F.avg_pool2d(x, 2), lambda x: F.adaptive_avg_pool2d(x, 2),
+        lambda x: F.channel_shuffle(x, 2), lambda x: F.channel_shuffle(x, 1),
+        lambda x: F.avg_pool2d(x, 2, 1, 1, True, False), lambda x: torch.fft.rfft(x),
+    ])  # fmt: skip
+def test_layers_lead_to_their_image(layer):
+    out = layer(torch.ones(1, 4, 4, 4, requires_grad=True))
+    ends = [node.name() for node, _ in out.grad_fn.next_functions]
+    assert ends == ["torch::autograd::AccumulateGrad"] and not out._is_view()
+
+
+@family("write", [
+        lambda x: x.mul_(2), lambda x: x.sub_(x, alpha=2), lambda x: x.addcdiv_(x, x),
+        lambda x: x.lerp_(x, x),
+    ])  # fmt: skip
+def test_a_view_that_was_written_to_leads_through_its_base(write):
+    base = TWO.clone().requires_grad_() * 1
+    view = base[0]
+    write(view)
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    assert base.grad_fn.name() == "torch::autograd::CopySlices"
 
 
 def test_no_operators_node_pays_for_a_getattr():
@@ -106,6 +161,51 @@ def test_dir_shows_the_saved_values_that_a_node_has():
     assert not hasattr((x * x).grad_fn, "_saved_result")
     with pytest.raises(AttributeError, match=r"_saved_result.*it has _saved_other, _saved_self"):
         _ = (x * x).grad_fn._saved_result
+
+
+@family("make, shown", [
+        (lambda x: x[-1], {"dim": 0, "index": 2**64 - 1, "self_sym_sizes": (2, 2)}),
+        (lambda x: x[:, 1:], {"dim": 1, "start": 1, "end": 2**63 - 1, "step": 1,
+                              "self_sym_sizes": (2, 2)}),
+        (lambda x: x[:, None], {"dim": 1, "self_sym_sizes": (2, 2)}),
+        (lambda x: x.sum(), {"self_sym_sizes": (2, 2)}),
+        (lambda x: x.tril(-1), {"diagonal": 2**64 - 1}),
+        (lambda x: x.roll(1, 0), {"dims": (0,), "shifts": (1,)}),
+        (lambda x: x.unsqueeze(0).unsqueeze(-1), {"dim": 2**64 - 1, "self_sym_sizes": (1, 2, 2)}),
+        (lambda x: x.sub(x, alpha=2), {}), (lambda x: x.put(torch.tensor([0]), x[0, :1]), {}),
+        (lambda x: F.group_norm(x, 1), {}),
+        (lambda x: torch.einsum("ij,kj->ik", x, x), {}),
+    ])  # fmt: skip
+def test_a_node_shows_the_numbers_of_its_call_and_none_of_what_it_is_composed_of(make, shown):
+    node = make(TWO.clone().requires_grad_()).grad_fn
+    assert {n[7:]: getattr(node, n) for n in dir(node) if n.startswith("_saved")} == shown
+
+
+@family("make", [
+        lambda x: x**3, lambda x: 3**x, lambda x: x**x, lambda x: x / 2, lambda x: 2 / x,
+        lambda x: x * x, lambda x: x @ x, lambda x: torch.atan2(x, x), lambda x: x.norm(),
+        lambda x: x.hypot(x),
+    ])  # fmt: skip
+def test_what_dir_shows_can_be_read(make):
+    node = make(TWO.clone().requires_grad_()).grad_fn
+    for name in dir(node):
+        value = getattr(node, name) if name.startswith("_saved") else None
+        assert not isinstance(value, torch.Tensor) or value.array is not None
+
+
+def test_backward_frees_saved_tensors_and_leaves_the_numbers():
+    x = TWO.clone().requires_grad_()
+    y = x.amax(0)
+    y.sum().backward()
+    assert y.grad_fn._saved_dim == (0,) and not y.grad_fn._saved_keepdim
+    for name in ("_saved_self", "_saved_result"):
+        with pytest.raises(RuntimeError, match="after they have already been freed"):
+            getattr(y.grad_fn, name)
+    assert "_raw_saved_mat2" in dir((x @ x).grad_fn) and "_raw_saved_self" not in dir(
+        x.exp().grad_fn
+    )
+    (taken,) = [i for i in x[:, torch.tensor([1])].grad_fn._saved_indices if i is not None]
+    assert taken.tolist() == [1]
 
 
 def test_a_saved_result_shares_memory_and_version_with_the_result():
