@@ -148,7 +148,7 @@ def _json_lines(
         positions = group.positions.tolist()
         said = ["null"] * len(positions)
         if ids is not None:
-            said = [_id_text(ids[p]) for p in positions]
+            said = ["null" if (id := ids[p]) is None else dump_json(id) for p in positions]
         columns = [_json_texts(group.value)]
         pattern = '{{"schema": 1, "row": {}, "id": {}, "ok": true, "value": {}'
         if group.grads is not None:
@@ -159,10 +159,6 @@ def _json_lines(
         for p, id, *texts in zip(positions, said, *columns, strict=True):
             lines[p] = form(first + p, id, *texts)
     return lines
-
-
-def _id_text(id: Any) -> str:
-    return "null" if id is None else dump_json(id)
 
 
 def _json_texts(array: np.ndarray) -> list[str]:

@@ -45,13 +45,12 @@ from gradcli.transforms.functional import hessian
 from gradcli.transforms.reverse import jacobian
 
 _FIELDS = ("id", "expr", "program", "vars", "command", "wrt", "order", "against")
-_MOST_TEXTS = 2048
+_MOST_KEPT = 4096
 AGREE = 1e-9
 """The relative difference up to which two expressions agree."""
 SMALL = 1e-3
 """Values below this are compared as if they were of this size: what is left of a cancellation."""
 _POINTS = 12
-_DECLARES = ("scalar", "vector", "matrix", "tensor")
 
 
 class JobTask:
@@ -138,9 +137,7 @@ class JobWorker:
         self.max_bytes = task.limits.memory or MAX_MEMORY
         self.fields = Fields(lambda name: True, task.dtype, self.max_bytes)
         self.reader = Reader("jsonl", self.fields)
-        self._programs: dict[tuple[str, bool], Program | Fault] = {}
-        self._evaluators: dict[tuple, Evaluator] = {}
-        self._forms: dict[tuple, Any] = {}
+        self._kept: dict[tuple, Any] = {}
 
     def result(
         self, chunk: Chunk, poisoned: Poisoned = None, single: bool = False,
@@ -190,33 +187,36 @@ class JobWorker:
 
     def program(self, text: str, whole: bool) -> Program:
         """A text, parsed once. Raises Fault."""
-        key = (text, whole)
-        found = self._programs.get(key)
-        if found is None:
-            if len(self._programs) >= _MOST_TEXTS:
-                self._programs.clear()
-                self._evaluators.clear()
+        name, mode = ("<program>", "file") if whole else ("<expr>", "line")
+
+        def make() -> Program | Fault:
             try:
-                found = prepare(Source(text, "<program>" if whole else "<expr>"),
-                                "file" if whole else "line")  # fmt: skip
+                return prepare(Source(text, name), mode)
             except Fault as fault:
-                found = fault
-            self._programs[key] = found
+                return fault
+
+        found: Program | Fault = self.kept((text, whole), make)
         if isinstance(found, Fault):
             raise found
         return found
+
+    def kept(self, key: tuple, make: Callable[[], Any]) -> Any:
+        """What was made once for a text and what is asked of it."""
+        if key not in self._kept:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = make()
+        return self._kept[key]
 
     def evaluator_of(
         self, job: Job, program: Program, grad: bool, wrt: Sequence[str] | None = None
     ) -> Evaluator:
         """What evaluates a program, made once for each text and ``wrt``."""
         key = (job.text, job.whole, grad, None if wrt is None else tuple(wrt))
-        found = self._evaluators.get(key)
-        if found is None:
-            found = self._evaluators[key] = Evaluator(
-                program, wrt=wrt, grad=grad, dtype=self.task.dtype, limits=self.limits,
-                seed=self.task.seed,
-            )  # fmt: skip
+        found: Evaluator = self.kept(key, lambda: Evaluator(
+            program, wrt=wrt, grad=grad, dtype=self.task.dtype, limits=self.limits,
+            seed=self.task.seed,
+        ))  # fmt: skip
         return found
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -298,7 +298,9 @@ def _jacobian(worker: JobWorker, job: Job, program: Program, used: dict) -> dict
 
 
 def _diff(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
-    declared = {n: v for n, v in used.items() if _declares(v)}
+    from gradcli.symbolic.shapes.declarations import declares  # needed by some jobs only
+
+    declared = {n: v for n, v in used.items() if isinstance(v, str) and declares(v)}
     values = worker.values({n: v for n, v in used.items() if n not in declared})
     result = _closed_form(worker, job.text, job.whole, job.wrt, job.order, declared, values)
     found = {
@@ -314,12 +316,6 @@ def _diff(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str
     return found
 
 
-def _declares(value: Any) -> bool:
-    return isinstance(value, str) and value.split(":")[0].split()[:1] != [] and (
-        value.split(":")[0].split()[0] in _DECLARES
-    )  # fmt: skip
-
-
 def _closed_form(
     worker: JobWorker, text: str, whole: bool, wrt: Sequence[str] | None, order: int | None,
     declared: Mapping[str, Any], values: Mapping[str, Any],
@@ -328,13 +324,9 @@ def _closed_form(
 
     shapes = {**declared, **{n: Declaration.of_shape(np.shape(v)) for n, v in values.items()}}
     key = (text, whole, wrt and tuple(wrt), order, tuple((n, str(d)) for n, d in shapes.items()))
-    found = worker._forms.get(key)
-    if found is None:
-        if len(worker._forms) >= _MOST_TEXTS:
-            worker._forms.clear()
-        found = diff(worker.program(text, whole), wrt, order=order or 1, declared=shapes)
-        worker._forms[key] = found
-    return found
+    return worker.kept(
+        key, lambda: diff(worker.program(text, whole), wrt, order=order or 1, declared=shapes)
+    )
 
 
 def _check(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow, columns_of
 from gradcli.batch.encode import Result, encode
-from gradcli.batch.evaluate import Answers, Evaluator, Group, unwatched
+from gradcli.batch.evaluate import Answers, Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader, Row
@@ -290,6 +290,9 @@ class RowWorker:
             block.found.add(self.evaluator.answers(part, block.first, block.at_work))
 
 
+_ONE = "a condition is one number: all(...), any(...)"
+
+
 class _Block:
     """The rows of a chunk, and what became of them so far.
 
@@ -321,7 +324,9 @@ class _Block:
         truth = np.zeros(self.count, bool)
         for group in answers.groups:
             if group.value[:1].size > 1:
-                answers.errors.update((int(p), _not_one(group)) for p in group.positions)
+                said = f"--where gives an array of shape {group.value.shape[1:]} for the row"
+                wrong = ValueFault("E0912", said, help=_ONE)
+                answers.errors.update((int(p), wrong) for p in group.positions)
                 continue
             truth[group.positions] = group.value.reshape(len(group.value)).astype(bool)
         self.kept[positions[~truth[positions]]] = False
@@ -349,8 +354,3 @@ def _condition(task: Task, constants: Mapping[str, Any]) -> Evaluator:
     except Fault as fault:
         fault.message = f"--where: {fault.message}"
         raise
-
-
-def _not_one(group: Group) -> Fault:
-    said = f"--where gives an array of shape {tuple(group.value.shape[1:])} for the row"
-    return ValueFault("E0912", said, help="a condition is one number: all(...), any(...)")

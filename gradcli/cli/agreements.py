@@ -158,10 +158,10 @@ def _closed_form(job: Job, gradients: Sequence[Any], unit: float) -> float | Non
     real = not any(leaf.dtype.is_complex for leaf in job.leaves.values())
     if len(text) > LONGEST or entries > LONGEST or "rand" in text or job.fixed or not real:
         return None
-    from gradcli.symbolic import diff  # slow to load
+    from gradcli.symbolic import Declaration, diff  # slow to load
 
-    shapes = {name: leaf.array.shape for name, leaf in job.leaves.items()}
-    result = diff(job.program, job.wanted, declared=_declared(shapes))
+    shapes = {k: Declaration.of_shape(leaf.array.shape) for k, leaf in job.leaves.items()}
+    result = diff(job.program, job.wanted, declared=shapes)
     values = {name: leaf.detach().cpu().array for name, leaf in job.leaves.items()}
     found = result.evaluate(**values)
     tables = found if isinstance(found, dict) else {job.wanted[0]: found}
@@ -171,9 +171,3 @@ def _closed_form(job: Job, gradients: Sequence[Any], unit: float) -> float | Non
             return None
         worst = max(worst, float(np.abs(tables[name] - g).max(initial=0.0)))
     return worst / max(unit, *(float(np.abs(g).max(initial=0.0)) for g in gradients))
-
-
-def _declared(shapes: Any) -> dict[str, Any]:
-    from gradcli.symbolic import Declaration
-
-    return {name: Declaration.of_shape(shape) for name, shape in shapes.items()}

@@ -10,7 +10,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -39,10 +39,6 @@ class Entry:
     batching: bool
     closed_form: bool
     aliases: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self)
 
 
 def entries(known: bool = True) -> list[Entry]:

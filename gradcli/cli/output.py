@@ -60,6 +60,7 @@ def emit(
     if form != "json":
         for warning in warnings:
             sys.stderr.write(f"warning: {warning}\n")
+    tables = [p for p in parts if p[0] != "value"] or list(parts)
     if form == "text":
         rows = [
             (label, _shown(array_of(value), precision), note)
@@ -72,7 +73,6 @@ def emit(
     elif form == "csv":
         from gradcli.display.records import csv_text, write_csv  # not needed for text
 
-        tables = [p for p in parts if p[0] != "value"] or list(parts)
         if len(tables) == 1:
             write(csv_text(array_of(tables[0][2])))
         else:
@@ -83,7 +83,6 @@ def emit(
     else:
         from gradcli.display.records import write_npy  # not needed for text
 
-        tables = [p for p in parts if p[0] != "value"] or list(parts)
         if len(tables) != 1:
             raise ValueFault(
                 "E0907", "--format npy writes one array", help="choose it with --wrt NAME"

@@ -19,7 +19,7 @@ from typing import Any
 
 from gradcli.display.graphs import Graph, GraphNode, Ref
 from gradcli.display.values import show_value
-from gradcli.language.diagnostics.parsing import parse_expression
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
@@ -163,15 +163,15 @@ def _partial(user: GraphNode, place: int, names: dict[int, str]) -> str | None:
         return None
     given = {name: _operand(value, names) for name, value in values.items() if name in op.inputs}
     given["out"] = names[user.id]
-    tree = parse_expression(text)
     pieces = []
     end = 0
-    for node in sorted((x for x in n.walk(tree) if isinstance(x, n.Name)), key=lambda x: x.start):
+    written = (x for x in n.walk(parse(text)) if isinstance(x, n.Name))
+    for node in sorted(written, key=lambda x: x.start):
         if node.id in given:
             word = given[node.id]
             pieces += [text[end : node.start], f"({word})" if word.startswith("-") else word]
             end = node.end
-    return unparse(parse_expression("".join(pieces) + text[end:]))
+    return unparse(parse("".join(pieces) + text[end:]))
 
 
 def _sum(terms: list[str]) -> str:

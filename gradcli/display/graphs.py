@@ -321,7 +321,10 @@ def to_json(graph: Graph, *, limit: int = LIMIT) -> dict[str, Any]:
 def _json_node(node: GraphNode) -> dict[str, Any]:
     found: dict[str, Any] = {
         "id": node.id, "op": node.op, "name": node.name,
-        "inputs": [_json_input(i) for i in node.inputs],
+        "inputs": [
+            {"node": i.id} if isinstance(i, Ref)
+            else {"name" if isinstance(i, str) else "constant": i} for i in node.inputs
+        ],
         "params": {name: _json_argument(value) for name, value in node.params.items()},
         "shape": list(node.shape), "dtype": node.dtype,
     }  # fmt: skip
@@ -330,12 +333,6 @@ def _json_node(node: GraphNode) -> dict[str, Any]:
     if node.grad is not None:
         found["grad"] = tensor_record(node.grad, node.dtype)
     return found
-
-
-def _json_input(value: Any) -> dict[str, Any]:
-    if isinstance(value, Ref):
-        return {"node": value.id}
-    return {"name" if isinstance(value, str) else "constant": value}
 
 
 def _json_argument(value: Any) -> Any:

@@ -328,15 +328,12 @@ def _power(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
             if not all(np.isfinite(c.given[name]).all() for c in changed):
                 continue
             factor = _constant_ratio(name, changed, enough)
-            if factor is not None and _varied(bases):
+            sizes = {round(float(v), 9) for b in bases for v in np.ravel(np.abs(b))}
+            if factor is not None and len(sizes) > 1:
                 times = f"{other}^{k:g}" if k != 1 else other
                 more = f"{_number(factor)}*{times}" if abs(factor - 1) > 1e-7 else times
                 return Mistake("power", f"the wrong power of {other}: times {more} it agrees")
     return None
-
-
-def _varied(arrays: Sequence[Array]) -> bool:
-    return len({round(float(v), 9) for a in arrays for v in np.ravel(np.abs(a))}) > 1
 
 
 def _term(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:

@@ -87,7 +87,7 @@ def _writer(dtype: np.dtype, precision: Precision) -> Callable[[Any], str]:
     if kind not in "fc":
         return str
     if digits == "full":
-        real = _shortest_narrow(dtype) if dtype.itemsize // (1 + (kind == "c")) < 8 else _shortest
+        real = _shortest(dtype, narrow=dtype.itemsize // (1 + (kind == "c")) < 8)
     elif precision is None:
         real = _seven
     else:
@@ -112,18 +112,11 @@ def _seven(value: float) -> str:
     return f"{value:.{DIGITS}g}"
 
 
-def _shortest(value: float) -> str:
-    return repr(value).removesuffix(".0")
-
-
-def _shortest_narrow(dtype: np.dtype) -> Callable[[float], str]:
-    """Shortest digits that tell this float from its neighbours in its narrower type."""
+def _shortest(dtype: np.dtype, narrow: bool) -> Callable[[float], str]:
+    """Shortest digits that tell a float from its neighbours, in its narrower type where it has
+    one."""
     scalar = np.float16 if dtype == np.float16 else np.float32
-
-    def real(value: float) -> str:
-        return str(scalar(value)).removesuffix(".0")
-
-    return real
+    return lambda value: (str(scalar(value)) if narrow else repr(value)).removesuffix(".0")
 
 
 def _align(cells: list[str], digits: int | str) -> list[str]:
@@ -133,23 +126,15 @@ def _align(cells: list[str], digits: int | str) -> list[str]:
     significant ones, so that ``0.561709`` may become ``0.5617090``; a whole number stays as it is.
     """
     if isinstance(digits, int):
-        plain = {cell: cell.partition(".")[2] for cell in cells if _is_fraction(cell)}
+        plain = {c: c.partition(".")[2] for c in cells if "." in c and not set("ej") & set(c)}
         most = max(map(len, plain.values()), default=0)
-        fuller = {
-            cell: cell + "0" * max(0, min(most - len(decimals), int(digits) - _significant(cell)))
-            for cell, decimals in plain.items()
-        }
-        cells = [fuller.get(cell, cell) for cell in cells]
+        for i, cell in enumerate(cells):
+            significant = len(cell.lstrip("-").replace(".", "").lstrip("0"))
+            if cell in plain:
+                missing = min(most - len(plain[cell]), digits - significant)
+                cells[i] += "0" * max(0, missing)
     width = max(map(len, cells), default=0)
     return [cell.rjust(width) for cell in cells]
-
-
-def _is_fraction(cell: str) -> bool:
-    return "." in cell and "e" not in cell and "j" not in cell
-
-
-def _significant(cell: str) -> int:
-    return len(cell.lstrip("-").replace(".", "").lstrip("0"))
 
 
 def show_rows(rows: Iterable[Sequence[str]]) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from gradcli.cli.main import run
 from gradcli.engine import dtypes
-from gradcli.language.diagnostics.parsing import parse_expression
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.runtime.run import prepare
 from gradcli.ops import OPERATORS
 from gradcli.symbolic import partial_text
@@ -81,7 +81,7 @@ def test_every_rule_is_a_text_or_none_whatever_numbers_are_put_in():
                 given = {k: v for k, v in zip(others, numbers, strict=True) if v is not None}
                 text = partial_text(name, place, given)
                 tried, texts = tried + 1, texts + (text is not None)
-                assert text is None or parse_expression(text), (name, place, given)
+                assert text is None or parse(text), (name, place, given)
     assert tried > 500 and texts > 0.8 * tried
 
 

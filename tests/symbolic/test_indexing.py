@@ -106,6 +106,13 @@ def test_refused_plainly(text: str) -> None:
     assert caught.value.code in ("E0701", "E0301")
 
 
+def test_a_formula_that_shapes_cannot_read_again_is_refused_plainly() -> None:
+    found = diff("A[::2][:-1] @ w", "w", declared={"A": "matrix:n,m", "w": "vector:m"})
+    with pytest.raises(Fault) as caught:
+        found.latex  # noqa: B018
+    assert caught.value.code == "E0701"
+
+
 def test_sizes() -> None:
     assert sizes.plus("n", -1) == "n-1" and sizes.plus("n-1", 1) == "n"
     assert sizes.plus("n", "m") == "m+n" and sizes.times("n+1", "n-1") == "n*n-1"

@@ -25,10 +25,9 @@ from gradcli.symbolic import diff as closed_form
 from gradcli.symbolic.closed_form import label
 from gradcli.symbolic.program.conditions import conditions_text
 from gradcli.symbolic.program.let import named
-from gradcli.symbolic.shapes.declarations import TRAITS, declared_as
+from gradcli.symbolic.shapes.declarations import KINDS, TRAITS, declared_as, declares
 from gradcli.symbolic.unsupported import as_reals
 
-_KINDS = ("scalar", "vector", "matrix", "tensor")
 _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
 
 OPTIONS: options.Group = {
@@ -136,7 +135,7 @@ class _Job:
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
         """Declarations and values of variables, from their flags and from --at."""
         for name, text in texts.items():
-            if text.split(":")[0].split()[:1] and text.split(":")[0].split()[0] in _KINDS:
+            if declares(text):
                 self.declared[name] = text
             else:
                 self.values[name] = _value(name, text)
@@ -300,7 +299,7 @@ def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
         sizes = sizes or after
         if head in TRAITS:
             traits.append(head)
-        elif head in _KINDS:
+        elif head in KINDS:
             kind = head
     if kind or traits:
         kind = kind or ("scalar" if traits == ["positive"] else "matrix")
@@ -309,7 +308,7 @@ def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
         return ValueFault("E0901", said, help=f'write --{name} "{whole}"')
     first, colon, sizes = text.split()[0].partition(":")
     low = first.lower()
-    near = low if low in _KINDS else closest(low, _KINDS)
+    near = low if low in KINDS else closest(low, KINDS)
     if not first.isidentifier() or (near is None and fault.code != "E0202"):
         return None
     said = f"--{name}: {text!r} is neither a value nor a declaration"

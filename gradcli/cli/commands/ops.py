@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -30,7 +31,7 @@ def ops(
     if isinstance(found, Operator):
         shown = facts(found)
     else:
-        shown = found.as_json() | {"aliases": ", ".join(found.aliases)}
+        shown = asdict(found) | {"aliases": ", ".join(found.aliases)}
     if json:
         output.write(
             dump_json({"schema": 1, "ok": True, "command": "ops", "operator": shown}) + "\n"
@@ -125,7 +126,7 @@ def _table(kind: str | None, search: str | None, count: bool, as_json: bool) -> 
         table = {
             "schema": 1, "ok": True, "command": "ops",
             "families": {f: [e.name for e in members] for f, members in families.items()},
-            "operators": [entry.as_json() for entry in listed],
+            "operators": [asdict(entry) for entry in listed],
         }  # fmt: skip
         output.write(dump_json(table) + "\n")
         return

@@ -77,6 +77,14 @@ def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
     )  # fmt: skip
 
 
+def _definition(name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    """A function of the generated code."""
+    made = ast.FunctionDef(name=name, args=args, body=body, decorator_list=[])
+    if "type_params" in ast.FunctionDef._fields:
+        made.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
+    return made
+
+
 def parameters(params: tuple[n.Param, ...], defaults: list[ast.expr]) -> ast.arguments:
     """The parameters of a function of the program; ``defaults`` are those that there are."""
     made = arguments([], [])
@@ -856,13 +864,7 @@ class Lowerer:
         """A function that takes a step and, but for a generator, a token of depth when it is
         entered."""
         head = [self.call("h_tick"), *([self.deeper()] if deep else [])]
-        made = ast.FunctionDef(
-            name=name, args=args, decorator_list=[],
-            body=[*(ast.Expr(call) for call in head), *body],
-        )  # fmt: skip
-        if "type_params" in ast.FunctionDef._fields:
-            made.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
-        return made
+        return _definition(name, args, [*(ast.Expr(call) for call in head), *body])
 
     def walked(self, code: ast.expr) -> ast.expr:
         """What a loop runs over: a checked iterator that takes a step at each turn."""
@@ -1336,10 +1338,7 @@ def lower(
     checked.require(inputs)
     work = Lowerer(checked, frozenset(inputs), keep, trace, lists_in_place)
     body = work.program()
-    taken = arguments([f"v_{name}" for name in inputs], [])
-    main = ast.FunctionDef("main", taken, body, [])
-    if "type_params" in ast.FunctionDef._fields:
-        main.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
+    main = _definition("main", arguments([f"v_{name}" for name in inputs], []), body)
     tree = ast.Module(body=[main], type_ignores=[])
     _placed(tree)
     return tree, work.places, work.constants

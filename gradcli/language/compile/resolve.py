@@ -268,7 +268,9 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
     work: _Work = [(s, top, False) for s in reversed(module.body)]
     while work:
         node, scope, loop = work.pop()
-        _check_place(checked, node, scope, loop)
+        note = _NOTES.get(node.__class__)
+        if note is not None:
+            note(checked, node, scope, loop)
         visit = _VISITS.get(node.__class__)
         if visit is None:
             work += [(child, scope, loop) for child in reversed(n.children(node))]
@@ -298,7 +300,7 @@ def _check_place(checked: Checked, node: n.Node, scope: _Scope, loop: bool) -> N
         raise SyntaxFault(code, said, checked.source, node.start, node.end, help=help)
 
 
-def _visit_name(checked: Checked, node: n.Name, scope: _Scope, _loop: bool, _work: _Work) -> None:
+def _note_name(checked: Checked, node: n.Name, scope: _Scope, _loop: bool) -> None:
     """A variable of the program where a scope binds it, else a name from outside."""
     if node.id == "__name__":
         return
@@ -313,30 +315,22 @@ def _visit_name(checked: Checked, node: n.Name, scope: _Scope, _loop: bool, _wor
         checked.outer.setdefault(node.id, node)
 
 
-def _visit_call(checked: Checked, node: n.Call, scope: _Scope, loop: bool, work: _Work) -> None:
+def _note_call(checked: Checked, node: n.Call, scope: _Scope, _loop: bool) -> None:
     """A name that is called, and is not the program's own, is a function's."""
     if isinstance(node.func, n.Name) and not scope.binds(node.func.id):
         checked.called.add(node.func.id)
-    work += [(child, scope, loop) for child in reversed(n.children(node))]
 
 
-def _visit_compare(
-    checked: Checked, node: n.Compare, scope: _Scope, loop: bool, work: _Work
-) -> None:
+def _note_compare(checked: Checked, node: n.Compare, _scope: _Scope, _loop: bool) -> None:
     if len(node.ops) > MOST_COMPARED:
         said = f"more than {MOST_COMPARED:,} comparisons in a row"
         fault = LimitFault("E0604", said, help="write all(...) of a list, or a loop")
         raise located(fault, checked.source, node.start, node.left.end)
-    work += [(side, scope, loop) for side in reversed((node.left, *node.rights))]
 
 
-def _visit_sum(checked: Checked, node: n.Sum, scope: _Scope, loop: bool, work: _Work) -> None:
-    checked.sums = True
-    work += [(term, scope, loop) for term in reversed(node.terms)]
-
-
-def _visit_data(checked: Checked, *_: Any) -> None:
-    checked.data = True
+def _note_long(checked: Checked, node: n.Sum | n.Data, _scope: _Scope, _loop: bool) -> None:
+    checked.sums |= isinstance(node, n.Sum)
+    checked.data |= isinstance(node, n.Data)
 
 
 def _visit_function(
@@ -413,7 +407,7 @@ METHOD_MARKS = ("staticmethod", "classmethod", "property")
 """The decorators that say what kind of method stands under them."""
 
 
-def _visit_outer(checked: Checked, node: n.Outer, scope: _Scope, _loop: bool, _work: _Work) -> None:
+def _note_outer(checked: Checked, node: n.Outer, scope: _Scope, _loop: bool) -> None:
     """Check ``global`` and ``nonlocal``: each name is bound where they say."""
     top = scope
     while top.parent is not None:
@@ -428,14 +422,19 @@ def _visit_outer(checked: Checked, node: n.Outer, scope: _Scope, _loop: bool, _w
             raise SyntaxFault("E0165", said, checked.source, node.start, node.end, help=mend)
 
 
+_NOTES: dict[type, Callable[[Checked, Any, _Scope, bool], None]] = {
+    n.Name: _note_name, n.Call: _note_call, n.Sum: _note_long, n.Data: _note_long,
+    n.Outer: _note_outer, n.Compare: _note_compare,
+    **dict.fromkeys((n.Return, n.Yield, n.Break, n.Continue), _check_place),
+}  # fmt: skip
+"""The nodes that say something, or may not stand everywhere."""
 _VISITS: dict[type, Callable[[Checked, Any, _Scope, bool, _Work], None]] = {
-    n.Name: _visit_name, n.Call: _visit_call, n.Sum: _visit_sum, n.Data: _visit_data,
-    n.Outer: _visit_outer, n.Compare: _visit_compare, n.Annotation: _visit_annotation,
+    n.Annotation: _visit_annotation,
     n.While: _visit_loop, n.For: _visit_loop, n.Def: _visit_function, n.Lambda: _visit_function,
     n.ClassDef: _visit_class,
     **dict.fromkeys((n.ListComp, n.SetComp, n.DictComp, n.GeneratorExp), _visit_comprehension),
 }  # fmt: skip
-"""The nodes whose children do not all stand in the scope around, or that say something."""
+"""The nodes whose children do not all stand in the scope around."""
 
 
 def _aliased(module: n.Module, before: Checked | None) -> n.Module:

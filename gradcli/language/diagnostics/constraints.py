@@ -111,21 +111,6 @@ def incomplete_class(at: Where, name: str, methods: Collection[str]) -> SyntaxFa
     return SyntaxFault("E0130", said, source, start, last, help=help)
 
 
-def not_an_expression(at: Where, body: tuple[n.Statement, ...]) -> SyntaxFault:
-    """A statement, several, or nothing, where one expression is wanted."""
-    source, _, _ = at
-    if not body:
-        help = "write a value, for example 2*x"
-        return SyntaxFault("E0108", "the expression is empty", source, 0, 1, help=help)
-    wrong = next((one for one in body if type(one) is not n.ExprStmt), body[-1])
-    end = max(min(wrong.end, source.line_bounds(wrong.start)[1]), wrong.start + 1)
-    label = "this is a statement" if type(wrong) is not n.ExprStmt else "a second expression"
-    help = "write a single value, for example 2*x"
-    return SyntaxFault(
-        "E0108", "expected one expression", source, wrong.start, end, label, help=help
-    )
-
-
 def too_many_statements(_at: Where) -> LimitFault:
     """A program of more statements than the parser takes."""
     said = f"the program has more than {MOST_STATEMENTS:,} statements"
@@ -138,7 +123,7 @@ EXPLANATIONS: dict[str, Explanation] = {
         explanation.__name__: explanation
         for explanation in (
             bad_target, unknown_module, duplicate_name, default_order, argument_order,
-            class_member, incomplete_class, special_name, not_an_expression, too_many_statements,
+            class_member, incomplete_class, special_name, too_many_statements,
         )
     },
     "parameter_order": plain("E0146", "this parameter stands in the wrong place",

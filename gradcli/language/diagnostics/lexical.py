@@ -76,16 +76,7 @@ def sign(at: Where) -> SyntaxFault:
     elif source.text[start:end] == ":=" and before.endswith(")") and before[:1].isalpha():
         name, _, params = before[:-1].partition("(")
         help = f"to define a function, write {name} = lambda {params}: ..."
-    elif source.text[start] == "{" and _opens_block(before):
-        code, message = "E0140", "blocks are not written in braces"
-        help = "end the line with `:` and indent the lines under it"
     return SyntaxFault(code, message, *at, help=help)
-
-
-def _opens_block(before: str) -> bool:
-    """Whether what stands before a brace is the head of a block in another language."""
-    word = before.replace("(", " ").partition(" ")[0]
-    return word in ("if", "for", "while", "def", "else", "elif", "function", "func", "fn", "class")
 
 
 def character(at: Where) -> SyntaxFault:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradcli.language.syntax import parser
 from gradcli.language.syntax.failures import SyntaxFailure
-from gradcli.language.syntax.nodes import Expr, Module
+from gradcli.language.syntax.nodes import Module
 from gradcli.language.syntax.source import Source
 
 
@@ -19,12 +19,6 @@ def parse(source: Source | str, mode: str = "line", compact: bool = False) -> Mo
     """
     with explained():
         return parser.parse(source, mode, compact)
-
-
-def parse_expression(source: Source | str, mode: str = "line") -> Expr:
-    """The tree of a text that is one expression and nothing else; raises as ``parse`` does."""
-    with explained():
-        return parser.parse_expression(source, mode)
 
 
 @contextlib.contextmanager

@@ -112,7 +112,10 @@ class Diagnostic(NamedTuple):
 
     def render(self, colour: bool = False) -> str:
         """The text of the diagnostic, without a newline at its end."""
-        paint = _paint if colour else _no_paint
+
+        def paint(what: str, text: str) -> str:
+            return _COLOURS[what] + text + _PLAIN if colour else text
+
         said = inert(_clipped(self.message))
         head = paint("error", f"error[{self.code}]") + paint("bold", f": {said}")
         lines = [head]
@@ -224,14 +227,6 @@ def inert(text: str) -> str:
 
 def _indented(text: str, columns: int) -> str:
     return ("\n" + " " * columns).join(inert(line) for line in text.split("\n"))
-
-
-def _paint(what: str, text: str) -> str:
-    return _COLOURS[what] + text + _PLAIN
-
-
-def _no_paint(_what: str, text: str) -> str:
-    return text
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:

@@ -522,6 +522,11 @@ _MENDS = {
 _NAMELESS = ("self", "args", "options", "given")
 _UNEXPECTED = re.compile(r"(?:unexpected keyword argument|has no parameter) '(\w+)'")
 _WRONG_COUNT = re.compile(r"missing \d+ required|takes .*positional arguments?")
+_OTHER_WORDS = {
+    "learning_rate": "lr", "axis": "dim", "keepdims": "keepdim", "rate": "lr",
+    "epochs": "max_iter", "decay": "weight_decay", "size": "shape",
+}  # fmt: skip
+"""PyTorch's words for what is called otherwise elsewhere."""
 _JOINED = re.compile(r"`\+` cannot join (an? \w+) and (an? \w+)")
 
 
@@ -543,17 +548,13 @@ def call_help(fault: Fault, node: n.Node, program: Any) -> str | None:
     known, said = _parameters(node.func, program)
     if not known:
         return None
-    near = closest(keyword[1], known) or _other_word(keyword[1], known) if keyword else None
+    near = None
+    if keyword:
+        other = _OTHER_WORDS.get(keyword[1])
+        near = closest(keyword[1], known) or (other if other in known else None)
     if near is None and fault.help is not None:
         return None
     return f"did you mean `{near}`?" if near else said
-
-
-def _other_word(word: str, known: list[str]) -> str | None:
-    """PyTorch's word for what is called otherwise elsewhere."""
-    words = {"learning_rate": "lr", "axis": "dim", "keepdims": "keepdim", "rate": "lr",
-             "epochs": "max_iter", "decay": "weight_decay", "size": "shape"}  # fmt: skip
-    return words[word] if words.get(word) in known else None
 
 
 def _parameters(func: n.Node, program: Any) -> tuple[list[str], str]:

@@ -112,8 +112,6 @@ class Place:
             return "the end of the line"
         if self.name in ("$END", "_DEDENT"):
             return "the end of the " + ("text" if self.name == "$END" else "block")
-        if self.name == "_INDENT":
-            return "an indented line"
         if self.name in ("STRING", "FSTRING_START"):
             return "a string"
         if self.name.startswith(("FIELD", "FSTRING")):
@@ -279,12 +277,7 @@ def misspelled(p: Place) -> SyntaxFault | None:
     near = None
     token = p.at - 1
     if token == p.first and p.kind_of(token) == "NAME":
-        known: tuple[str, ...] = ()
-        if p.starts_operand:
-            known = KEYWORDS
-        elif p.word == ":":
-            known = ("else",)
-        near = closest(p.before, known) if len(p.before) > 1 else None
+        near = closest(p.before, KEYWORDS) if p.starts_operand and len(p.before) > 1 else None
     elif p.at_line_end and p.before == ":" and p.at - 2 == p.first:
         token = p.first  # esle:
         known = ("else", "try", "finally", "except")

@@ -8,7 +8,6 @@ operation that a tensor takes part in is the tensor's. What an operation makes i
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -358,21 +357,7 @@ def linalg(names: dict[str, Any]) -> dict[str, Any]:
 
 # ---- Random numbers ------------------------------------------------------------------------------
 
-_source: ContextVar[np.random.RandomState | None] = ContextVar("numpy random", default=None)
-
-
-def _of_the_run() -> np.random.RandomState:
-    """NumPy's generator of the run: from 0 until the program sets a seed."""
-    source = _source.get()
-    if source is None:
-        source = np.random.RandomState(0)
-        _source.set(source)
-        settings.undone("numpy random", _forget)
-    return source
-
-
-def _forget() -> None:
-    _source.set(None)
+_of_the_run = settings.Drawing("numpy random", np.random.RandomState)
 
 
 def _seeded(seed: Any = None) -> None:

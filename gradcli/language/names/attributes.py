@@ -169,10 +169,16 @@ def attribute(value: Any, name: str) -> Any:
     raise UnknownAttribute(kind, name, said)
 
 
+def _check_name(name: Any, function: str, example: str) -> None:
+    """Raise TypeFault (E0303) for what is no name that a program can write."""
+    if not isinstance(name, str) or name[:2] == "__":
+        said = f"{function} takes a name in quotes"
+        raise bad_type(said, help=f"{function}(x, {example})")
+
+
 def named_attribute(value: Any, name: Any, *default: Any) -> Any:
     """``getattr(value, name, default)``: by the same tables, of names that a program can write."""
-    if not isinstance(name, str) or name[:2] == "__":
-        raise bad_type("getattr takes a name in quotes", help='getattr(x, "grad_fn")')
+    _check_name(name, "getattr", '"grad_fn"')
     try:
         return attribute(value, name)
     except AttributeError:
@@ -191,15 +197,13 @@ _MISSING = object()
 
 def set_named_attribute(value: Any, name: Any, new: Any) -> None:
     """``setattr(value, name, new)``."""
-    if not isinstance(name, str) or name[:2] == "__":
-        raise bad_type("setattr takes a name in quotes", help='setattr(x, "grad", None)')
+    _check_name(name, "setattr", '"grad", None')
     set_attribute(value, name, new)
 
 
 def delete_attribute(value: Any, name: str) -> None:
     """``del value.name``: a field of what the program made. Raises TypeFault (E0204)."""
-    if not isinstance(name, str) or name[:2] == "__":
-        raise bad_type("delattr takes a name in quotes", help='delattr(x, "grad")')
+    _check_name(name, "delattr", '"grad"')
     remove = getattr(type(value), "__gradcli_del__", None)
     if remove is not None:
         remove(value, name)

@@ -6,6 +6,7 @@ strings: a program prints the same in every process.
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -151,6 +152,10 @@ DICT_METHODS: dict[str, Callable] = {
 }  # fmt: skip
 
 
+def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Set, Any], bool]:
+    return lambda self, other: compare(self.held.keys(), _other(other).keys())
+
+
 class Set:
     """A set: its items in ascending order where all are whole numbers, else as they came."""
 
@@ -194,17 +199,8 @@ class Set:
         gone = _other(other)
         return Set(item for item in self.held if item not in gone)
 
-    def __le__(self, other: Any) -> bool:
-        return self.held.keys() <= _other(other).keys()
-
-    def __lt__(self, other: Any) -> bool:
-        return self.held.keys() < _other(other).keys()
-
-    def __ge__(self, other: Any) -> bool:
-        return self.held.keys() >= _other(other).keys()
-
-    def __gt__(self, other: Any) -> bool:
-        return self.held.keys() > _other(other).keys()
+    __le__, __lt__ = _comparing(operator.le), _comparing(operator.lt)
+    __ge__, __gt__ = _comparing(operator.ge), _comparing(operator.gt)
 
 
 def _other(value: Any) -> dict:

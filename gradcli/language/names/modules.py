@@ -248,7 +248,7 @@ class Layers:
     def of_super(self, instance: Any, name: str) -> Any:
         """``super().name`` where the class before is the layer itself."""
         if name in ("__init__", "__repr__"):
-            function = getattr(self.kind, name) if name == "__init__" else _module_text
+            function = getattr(self.kind if name == "__init__" else nn_module(), name)
             return lambda *args, **options: function(instance, *args, **options)
         if name == "forward":
             base = self.kind.__mro__[2]  # behind the subclass and the one that checks
@@ -264,11 +264,6 @@ class Layers:
         if name not in ("__init__", "forward", "__call__", *attributes.CALL[self.kind]):
             raise unknown("type", name)
         return lambda instance, *args, **options: self.of_super(instance, name)(*args, **options)
-
-
-def _module_text(self: Any) -> str:
-    text: str = nn_module().__repr__(self)
-    return text
 
 
 @functools.cache

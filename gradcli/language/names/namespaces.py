@@ -239,10 +239,6 @@ def _function() -> dict[str, Any]:
     return {"Function": Function, "once_differentiable": once}
 
 
-def _linalg() -> dict[str, Any]:
-    return {**_public("linalg")(), "LinAlgError": exceptions.LINALG}
-
-
 def _graph() -> dict[str, Any]:
     return {
         **context_managers.saving(),
@@ -274,7 +270,8 @@ _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
     "nn.utils.parametrize": _modules("parametrize"), "nn.utils": _modules("utils"),
     "nn": _modules("nn"), "utils.data": _modules("data"),
-    "utils.checkpoint": _transforms("checkpoints"), "linalg": _linalg,
+    "utils.checkpoint": _transforms("checkpoints"), 
+    "linalg": lambda: {**_public("linalg")(), "LinAlgError": exceptions.LINALG},
     "special": _public("special"), "fft": _public("fft"), "masked": _public("masked"),
     "autograd.function": _function,
     "autograd.functional": _transforms("functional"), "autograd.graph": _graph,

@@ -100,13 +100,18 @@ class ClassRecord:
         self.python = python
         self.members = members
 
-    def find(self, name: str) -> Any:
-        """What the class or one it derives from holds under a name; ``NOTHING`` for nothing."""
+    def chain(self) -> Iterator[ClassRecord]:
+        """The class and those it derives from, itself first."""
         record: ClassRecord | None = self
         while record is not None:
+            yield record
+            record = record.base
+
+    def find(self, name: str) -> Any:
+        """What the class or one it derives from holds under a name; ``NOTHING`` for nothing."""
+        for record in self.chain():
             if name in record.members:
                 return record.members[name]
-            record = record.base
         return NOTHING
 
     def method(self, name: str) -> Callable | None:
@@ -116,12 +121,7 @@ class ClassRecord:
 
     def derives(self, other: Any) -> bool:
         """Whether it is ``other`` or derives from it."""
-        record: ClassRecord | None = self
-        while record is not None:
-            if record is other:
-                return True
-            record = record.base
-        return False
+        return any(record is other for record in self.chain())
 
     def __call__(self, /, *args: Any, **options: Any) -> Any:
         if self.native is not None:
@@ -268,11 +268,7 @@ def class_record(words: tuple[str, ...], base: Any, *members: Any) -> ClassRecor
     if base is None or base is OBJECT:
         return ClassRecord(name, None, None, None, held)
     if isinstance(base, ClassRecord):
-        count = 0
-        one: ClassRecord | None = base
-        while one is not None:
-            count, one = count + 1, one.base
-        if count >= MOST_BASES:
+        if sum(1 for _ in base.chain()) >= MOST_BASES:
             said = f"more than {MOST_BASES} classes derive from each other"
             mend = "derive from one class, and keep what differs in fields"
             raise LimitFault("E0606", said, help=mend)

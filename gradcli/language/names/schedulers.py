@@ -69,10 +69,6 @@ def _step(kind: Any) -> Callable:
     return step
 
 
-def _last_rates(self: Any) -> list:
-    return list(self.get_last_lr())
-
-
 def _constructor(kind: Any, name: str) -> Callable:
     code = kind.__init__.__code__
     order = code.co_varnames[1 : code.co_argcount]
@@ -102,7 +98,10 @@ def lr_scheduler() -> dict[str, Callable]:
         kind = getattr(face, name)
         if kind is face.LRScheduler:
             continue
-        attributes.CALL[kind] = {"get_last_lr": _last_rates, "step": _step(kind)}
+        attributes.CALL[kind] = {
+            "get_last_lr": lambda self: list(self.get_last_lr()),
+            "step": _step(kind),
+        }
         attributes.READ[kind] = ("last_epoch",)
         made[name] = _constructor(kind, name)
     return made

@@ -26,6 +26,23 @@ def undone(name: str, undo: Callable[[], None]) -> None:
         _changed.set((*changed, (name, undo)))
 
 
+class Drawing:
+    """Random numbers of a run, made when it first asks for some: from 0 until the program sets a
+    seed, the same in every process."""
+
+    def __init__(self, name: str, make: Callable[[int], Any]) -> None:
+        self.name = name
+        self.make = make
+        self.source: ContextVar[Any] = ContextVar(name, default=None)
+
+    def __call__(self) -> Any:
+        """The generator of the run."""
+        if self.source.get() is None:
+            self.source.set(self.make(0))
+            undone(self.name, lambda: self.source.set(None))  # type: ignore[arg-type]
+        return self.source.get()
+
+
 def set_default_dtype(dtype: Any) -> None:
     """``torch.set_default_dtype``, until the program ends."""
     before = dtypes.get_default_dtype()

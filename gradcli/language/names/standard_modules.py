@@ -13,7 +13,6 @@ import itertools as python_itertools
 import time as python_time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from random import Random
 from typing import Any
 
@@ -252,30 +251,20 @@ def itertools() -> dict[str, Any]:
 # ---- random --------------------------------------------------------------------------------------
 
 
-_source: ContextVar[Random | None] = ContextVar("random", default=None)
-
-
-def _of_the_run() -> Random:
-    """The generator of the run: from 0 until the program sets a seed, the same in every process."""
-    source = _source.get()
-    if source is None:
-        source = Random(0)
-        _source.set(source)
-        settings.undone("random", lambda: _source.set(None))  # type: ignore[arg-type]
-    return source
+_of_the_run = settings.Drawing("random", Random)
 
 
 def random_state() -> Any:
     """Where the generator of the run is; None where nothing was drawn. For a session's undo."""
-    source = _source.get()
+    source = _of_the_run.source.get()
     return None if source is None else source.getstate()
 
 
 def restore_random(state: Any) -> None:
     """Go back to a ``random_state``."""
-    source = _source.get()
+    source = _of_the_run.source.get()
     if state is None:
-        _source.set(None)
+        _of_the_run.source.set(None)
     elif source is not None:
         source.setstate(state)
 

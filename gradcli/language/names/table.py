@@ -43,10 +43,6 @@ def _late(path: str) -> Any:
     return getattr(import_module(f"gradcli.language.names.{module}"), name)
 
 
-def _exception(name: str) -> Any:
-    return _late("exceptions.KINDS")[name]
-
-
 _OPERATORS_FIRST = ("gather", "cholesky")
 
 
@@ -71,7 +67,7 @@ def _bare_names() -> LazyTable:
         **{name: (methods.COMPOSED.__getitem__, name)
            for name in methods.COMPOSED if name in operators and name not in _OPERATORS_FIRST},
         **{name: (found, f"overloads.{name}") for name in ("numel", "is_tensor")},
-        **{name: (_exception, name) for name in EXCEPTIONS},
+        **{name: (lambda name: _late("exceptions.KINDS")[name], name) for name in EXCEPTIONS},
         **{name: (_late, path) for name, path in _LATE.items()},
     }  # fmt: skip
     return LazyTable(sources, lambda source: source[0](source[1]), table)

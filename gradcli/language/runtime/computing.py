@@ -44,16 +44,15 @@ class _Function:
             self.lines: list[n.Node] = [n.Return(node.body)]
         else:
             simple = simple and not node.decorators
-            self.lines = [one for one in node.body if not _is_text(one)]
+            self.lines = [
+                one for one in node.body
+                if not (isinstance(one, n.ExprStmt) and isinstance(one.value, n.String))
+            ]  # fmt: skip
         own = {*self.params, *(assigned(one) for one in self.lines if isinstance(one, n.Assign))}
         if not simple or not names.NAMES.isdisjoint(own):
             raise GivenUp
         parts = (part for line in self.lines for part in n.walk(line))
         self.reads = {part.id for part in parts if isinstance(part, n.Name)} - own
-
-
-def _is_text(line: n.Node) -> bool:
-    return isinstance(line, n.ExprStmt) and isinstance(line.value, n.String)
 
 
 def assigned(node: n.Assign) -> str:

@@ -72,9 +72,10 @@ class Program:
 
     names   the checked text: which names it takes and gives, and its statements; of a long sum the
             different terms only, of a long list of numbers its value
+    differentiates  whether the text may call ``backward`` or a transform itself
     """
 
-    __slots__ = ("_passes", "_walks", "_whole", "formula", "generated", "names", "origins")
+    __slots__ = ("_walks", "_whole", "differentiates", "formula", "generated", "names", "origins")
 
     def __init__(
         self, checked: Checked, formula: bool = True, whole: Callable[[], Checked] | None = None
@@ -84,7 +85,7 @@ class Program:
         self.formula = formula
         self.origins: dict[str, str] = {}
         self._walks = True
-        self._passes = any(word in checked.source.text for word in _PASSES)
+        self.differentiates = any(word in checked.source.text for word in _PASSES)
         self.generated: Generated | None = None
 
     @property
@@ -103,11 +104,6 @@ class Program:
     def free(self) -> list[str]:
         """The names that have to be given."""
         return self.names.free
-
-    @property
-    def differentiates(self) -> bool:
-        """Whether the text may call ``backward`` or a transform itself."""
-        return self._passes
 
     def takes(self, name: str) -> bool:
         """Whether a value for ``name`` would be used: the text reads it and does not define it."""
@@ -169,7 +165,7 @@ class Program:
             self.generated = Generated(self.checked if self.names.sums else self.names)
         value, variables = self.generated.run(
             self, values, inputs, limits, write=write, keep=keep, watch=watch, lasting=lasting,
-            twice=twice and self._passes, instead=instead, long=long,
+            twice=twice and self.differentiates, instead=instead, long=long,
         )  # fmt: skip
         return Outcome(value, variables)
 

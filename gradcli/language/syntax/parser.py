@@ -20,7 +20,7 @@ from typing import Any
 from gradcli.language.syntax import actions, grammar
 from gradcli.language.syntax.failures import SyntaxFailure
 from gradcli.language.syntax.lexer import Lexer, Tokens
-from gradcli.language.syntax.nodes import Expr, ExprStmt, Module
+from gradcli.language.syntax.nodes import Module
 from gradcli.language.syntax.source import Source
 from gradcli.language.syntax.tables import TABLES
 
@@ -45,16 +45,6 @@ def parse(source: Source | str, mode: str = "line", compact: bool = False) -> Mo
     if isinstance(source, str):
         source = Source(source)
     return shared_parser().parse(source, mode, compact)
-
-
-def parse_expression(source: Source | str, mode: str = "line") -> Expr:
-    """The tree of a text that is one expression and nothing else; raises as ``parse`` does."""
-    if isinstance(source, str):
-        source = Source(source)
-    body = parse(source, mode).body
-    if len(body) == 1 and type(body[0]) is ExprStmt:
-        return body[0].value
-    raise SyntaxFailure("not_an_expression", source, 0, len(source.text), body=body)
 
 
 @functools.cache

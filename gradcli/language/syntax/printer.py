@@ -77,6 +77,11 @@ def _listed(items: tuple[n.Node, ...], sign: str = ", ", level: int = TEST) -> l
     return [piece for item in items for piece in (sign, (item, level))][1:]
 
 
+def _optional(sign: str, node: n.Node | None, level: int = TEST) -> list[Any]:
+    """A sign and what follows it, nothing where that is left out."""
+    return [] if node is None else [sign, (node, level)]
+
+
 # ---- Expressions ---------------------------------------------------------------------------------
 
 
@@ -134,12 +139,10 @@ def _params(params: tuple[n.Param, ...]) -> list[Any]:
 
 
 def _param(node: n.Param, _asked: int) -> list[Any]:
-    pieces: list[Any] = [node.kind if node.kind[:1] == "*" else "", node.name]
-    if node.annotation is not None:
-        pieces += [": ", (node.annotation, TEST)]
-    if node.default is not None:
-        pieces += ["=" if node.annotation is None else " = ", (node.default, TEST)]
-    return pieces
+    stars = node.kind if node.kind[:1] == "*" else ""
+    sign = "=" if node.annotation is None else " = "
+    kind, default = _optional(": ", node.annotation), _optional(sign, node.default)
+    return [stars, node.name, *kind, *default]
 
 
 def _number(node: n.Number, asked: int) -> list[Any]:
@@ -159,28 +162,15 @@ def _attribute(node: n.Attribute, _asked: int) -> list[Any]:
     return [(node.value, POSTFIX), f".{node.name}"]
 
 
-def _subscript(node: n.Subscript, _asked: int) -> list[Any]:
-    return [(node.value, POSTFIX), "[", (node.index, BARE), "]"]
-
-
 def _slice(node: n.Slice, _asked: int) -> list[Any]:
-    pieces: list[Any] = [(node.lower, TEST)] if node.lower is not None else []
-    pieces.append(":")
-    if node.upper is not None:
-        pieces.append((node.upper, TEST))
-    return pieces if node.step is None else [*pieces, ":", (node.step, TEST)]
+    upper = _optional("", node.upper)
+    return [*_optional("", node.lower), ":", *upper, *_optional(":", node.step)]
 
 
 def _tuple(node: n.Tuple, asked: int) -> list[Any]:
     if not node.items:
         return ["()"]
     return _bracketed(BARE, asked, [*_listed(node.items), "," if len(node.items) == 1 else ""])
-
-
-def _dict_item(node: n.DictItem, _asked: int) -> list[Any]:
-    if node.key is None:
-        return ["**", (node.value, OR)]
-    return [(node.key, TEST), ": ", (node.value, TEST)]
 
 
 _BRACKETS: dict[type, tuple[str, str]] = {
@@ -199,11 +189,6 @@ def _clause(node: n.Clause, _asked: int) -> list[Any]:
     for condition in node.conditions:
         pieces += [" if ", (condition, OR)]
     return pieces
-
-
-def _with_item(node: n.WithItem, _asked: int) -> list[Any]:
-    target = [] if node.target is None else [f" as {node.target.id}"]
-    return [(node.expr, TEST), *target]
 
 
 # ---- F-strings -----------------------------------------------------------------------------------
@@ -266,13 +251,19 @@ _FORMS: dict[type, Any] = {
     n.Call: _call,
     n.Keyword: lambda node, _asked: [
         "**" if node.name is None else f"{node.name}=", (node.value, TEST)],
-    n.Attribute: _attribute, n.Subscript: _subscript, n.Slice: _slice, n.Tuple: _tuple,
+    n.Attribute: _attribute,
+    n.Subscript: lambda node, _asked: [(node.value, POSTFIX), "[", (node.index, BARE), "]"],
+    n.Slice: _slice, n.Tuple: _tuple,
     n.List: lambda node, _asked: ["[", *_listed(node.items), "]"],
     n.Set: lambda node, _asked: ["{", *_listed(node.items), "}"],
-    n.Dict: lambda node, _asked: ["{", *_listed(node.items), "}"], n.DictItem: _dict_item,
+    n.Dict: lambda node, _asked: ["{", *_listed(node.items), "}"],
+    n.DictItem: lambda node, _asked: [(node.key, TEST), ": ", (node.value, TEST)]
+    if node.key is not None else ["**", (node.value, OR)],
     n.Starred: lambda node, _asked: ["*", (node.value, OR)], n.ListComp: _comprehension,
     n.SetComp: _comprehension, n.DictComp: _comprehension, n.GeneratorExp: _comprehension,
-    n.Clause: _clause, n.WithItem: _with_item, n.FString: _fstring,
+    n.Clause: _clause, n.WithItem: lambda node, _asked: [
+        (node.expr, TEST), *_optional(" as ", node.target)],
+    n.FString: _fstring,
     n.FormatPart: lambda node, _asked: [_field(node)],
 }  # fmt: skip
 
@@ -326,11 +317,6 @@ def _assign(node: n.Assign) -> list[Any]:
     return [([*pieces, (node.value, BARE)], None)]
 
 
-def _def(node: n.Def) -> list[Any]:
-    returns = [] if node.returns is None else [" -> ", (node.returns, TEST)]
-    return [([f"def {node.name}(", *_params(node.params), ")", *returns], node.body)]
-
-
 def _class(node: n.ClassDef) -> list[Any]:
     bases = ["(", *_listed(node.bases), ")"] if node.bases else []
     return [([f"class {node.name}", *bases], node.body)]
@@ -343,28 +329,11 @@ def _loop(head: list[Any], node: n.While | n.For) -> list[Any]:
 def _try(node: n.Try) -> list[Any]:
     parts: list[Any] = [(["try"], node.body)]
     for handler in node.handlers:
-        kind = [] if handler.kind is None else [" ", (handler.kind, TEST)]
-        called = [] if handler.name is None else [f" as {handler.name.id}"]
-        parts.append((["except", *kind, *called], handler.body))
+        called = _optional(" as ", handler.name)
+        parts.append((["except", *_optional(" ", handler.kind), *called], handler.body))
     if node.orelse:
         parts.append((["else"], node.orelse))
     return [*parts, (["finally"], node.final)] if node.final else parts
-
-
-def _raise(node: n.Raise) -> list[Any]:
-    value = [] if node.value is None else [" ", (node.value, TEST)]
-    cause = [] if node.cause is None else [" from ", (node.cause, TEST)]
-    return [(["raise", *value, *cause], None)]
-
-
-def _yield(node: n.Yield) -> list[Any]:
-    value = [] if node.value is None else [" ", (node.value, TEST if node.many else BARE)]
-    return [(["yield from" if node.many else "yield", *value], None)]
-
-
-def _annotation(node: n.Annotation) -> list[Any]:
-    value = [] if node.value is None else [" = ", (node.value, BARE)]
-    return [([(node.target, POSTFIX), ": ", (node.kind, TEST), *value], None)]
 
 
 def _with(node: n.With) -> list[Any]:
@@ -374,31 +343,34 @@ def _with(node: n.With) -> list[Any]:
     return [(["with ", *_listed(node.items)], node.body)]
 
 
-def _assert(node: n.Assert) -> list[Any]:
-    message = [", ", (node.message, TEST)] if node.message is not None else []
-    return [(["assert ", (node.test, TEST), *message], None)]
-
-
-def _import(node: n.Import) -> list[Any]:
-    return [([f"import {node.module}" + (f" as {node.alias}" if node.alias else "")], None)]
-
-
 def _from_import(node: n.FromImport) -> list[Any]:
     names = ", ".join(name if alias is None else f"{name} as {alias}" for name, alias in node.names)
     return [([f"from {node.module} import {names}"], None)]
 
 
 _STATEMENTS: dict[type, Any] = {
-    n.Def: _def,
-    n.Return: lambda s: [(["return"] if s.value is None else ["return ", (s.value, BARE)], None)],
+    n.Def: lambda s: [
+        ([f"def {s.name}(", *_params(s.params), ")", *_optional(" -> ", s.returns)], s.body)],
+    n.Return: lambda s: [(["return", *_optional(" ", s.value, BARE)], None)],
     n.If: _if, n.ClassDef: _class, n.While: lambda s: _loop(["while ", (s.test, TEST)], s),
     n.For: lambda s: _loop(["for ", (s.target, BARE), " in ", (s.iter, BARE)], s), n.Try: _try,
-    n.Raise: _raise, n.Del: lambda s: [(["del ", *_listed(s.targets)], None)],
-    n.Outer: lambda s: [([f"{s.word} {', '.join(s.names)}"], None)], n.Yield: _yield,
-    n.Annotation: _annotation, n.Break: lambda _s: [(["break"], None)],
+    n.Raise: lambda s: [
+        (["raise", *_optional(" ", s.value), *_optional(" from ", s.cause)], None)],
+    n.Del: lambda s: [(["del ", *_listed(s.targets)], None)],
+    n.Outer: lambda s: [([f"{s.word} {', '.join(s.names)}"], None)],
+    n.Yield: lambda s: [([
+        "yield from" if s.many else "yield", *_optional(" ", s.value, TEST if s.many else BARE)
+    ], None)],
+    n.Annotation: lambda s: [
+        ([(s.target, POSTFIX), *_optional(": ", s.kind), *_optional(" = ", s.value, BARE)], None)],
+    n.Break: lambda _s: [(["break"], None)],
     n.Continue: lambda _s: [(["continue"], None)], n.Pass: lambda _s: [(["pass"], None)],
-    n.Assert: _assert, n.With: _with, n.Assign: _assign,
+    n.Assert: lambda s: [
+        (["assert ", (s.test, TEST), *_optional(", ", s.message)], None)],
+    n.With: _with, n.Assign: _assign,
     n.AugAssign: lambda s: [([(s.target, BARE), f" {s.op}= ", (s.value, BARE)], None)],
-    n.ExprStmt: lambda s: [([(s.value, BARE)], None)], n.Import: _import,
+    n.ExprStmt: lambda s: [([(s.value, BARE)], None)], 
+    n.Import: lambda s: [
+        ([f"import {s.module}" + (f" as {s.alias}" if s.alias else "")], None)],
     n.FromImport: _from_import,
 }  # fmt: skip

@@ -57,12 +57,3 @@ class Source:
         first = self.text.rfind("\n", 0, offset) + 1
         last = self.text.find("\n", offset)
         return first, len(self.text) if last < 0 else last
-
-    def line(self, number: int) -> str:
-        """The text of a 1-based line, without its newline; empty where there is no such line."""
-        start = 0
-        for _ in range(number - 1):
-            start = self.text.find("\n", start) + 1
-            if not start:
-                return ""
-        return self.text[slice(*self.line_bounds(start))]

@@ -10,6 +10,7 @@ SIMPLE_ESCAPES = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
 }  # fmt: skip
 HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
+_HEX = frozenset("0123456789abcdefABCDEF")
 
 WIDTH_LIMIT = 1000
 """The largest width or precision in a format: a width is how much output one number makes."""
@@ -31,7 +32,7 @@ def unescape(source: Source, start: int, end: int) -> str:
         elif char in HEX_ESCAPES:
             pos += HEX_ESCAPES[char]
             digits = text[slash + 2 : min(pos, end)]
-            code = int(digits, 16) if _all_in(digits, "0123456789abcdefABCDEF") else -1
+            code = int(digits, 16) if digits and _HEX.issuperset(digits) else -1
             if len(digits) < HEX_ESCAPES[char] or not 0 <= code <= 0x10FFFF:
                 raise SyntaxFailure("unknown_escape", source, slash, min(pos, end))
             parts.append(chr(code))
@@ -135,7 +136,3 @@ def good_spec(spec: str) -> bool:
     if any(len(one) > 5 or int(one or "0") > WIDTH_LIMIT for one in widths):
         return False
     return rest in ("", *"bdeEfFgGosxX%")
-
-
-def _all_in(text: str, allowed: str) -> bool:
-    return bool(text) and all(char in allowed for char in text)

@@ -153,7 +153,8 @@ def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:
     """The sum as one term, where all its terms have a factor in common entry by entry."""
     if any(len(p.chain) != 1 for p in pieces):
         return None
-    if sum(_is_product(p.chain[0].node) for p in pieces) < len(pieces) - 1:
+    products = [getattr(p.chain[0].node, "op", "") in ("*", "/") for p in pieces]
+    if sum(products) < len(pieces) - 1:
         return None  # at most one of them is the factor itself
     split = [_entries(p.chain[0]) for p in pieces]
     tops = in_all([above for above, _ in split])
@@ -175,10 +176,6 @@ def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:
         found = w.binary("/", found, w.joined(below))
     cover = max(p.cover for p in pieces)
     return [Piece(c, over, under, (found,), cover)]
-
-
-def _is_product(node: w.n.Expr) -> bool:
-    return isinstance(node, w.n.Binary) and node.op in ("*", "/")
 
 
 def outers_merged(

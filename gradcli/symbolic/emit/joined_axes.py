@@ -62,9 +62,7 @@ def _tensor(factors: Sequence[tuple], labels: Sequence[Label]) -> v.Tensor:
 
 def _text(writer: Any, factors: Sequence[tuple], labels: Sequence[Label]) -> Text:
     t = _tensor(factors, labels)
-    for b in v.bases_of(t):
-        if b.serial not in writer.written:
-            writer.written[b.serial] = writer.base(b)
+    writer.bases(t)
     return writer.sum(t, tuple((x[0], i) for i, x in enumerate(labels)), True)
 
 

@@ -146,7 +146,11 @@ def inside_groups(
         new = replaced(body, forms.get) if forms else body
         if len(body.terms) > 1:
             new = change(new)
-        elif products and not b.dims and any(map(_divided_or_raised, body.terms)):
+        elif (
+            products
+            and not b.dims
+            and any(i and (e < 0 or f.name == "pow") for m in body.terms for f, i, e in m)
+        ):
             ((m, c),) = new.terms.items() if len(new.terms) == 1 else [((), v.ONE)]
             if new is not body and len(m) == 1 and m[0][0].kind == "sum" and m[0][2] == 1:
                 new = v.scale(m[0][0].args[0], c)  # its factors replaced, it is closed again
@@ -156,10 +160,6 @@ def inside_groups(
         if new != body:
             forms[b] = new
     return change(replaced(t, forms.get) if forms else t)
-
-
-def _divided_or_raised(m: v.Monomial) -> bool:
-    return any(i and (e < 0 or b.name == "pow") for b, i, e in m)
 
 
 def in_terms(

@@ -251,7 +251,7 @@ def bases_of(t: Tensor) -> list[Base]:
 def groups_of(t: Tensor) -> list[Base]:
     """The sums in a tensor and in those sums, not those in calls. Not to be changed."""
     if t.groups is None:
-        t.groups = [b for b in bases_within(t, _is_sum) if b.kind == "sum"]
+        t.groups = [b for b in bases_within(t, lambda b: b.kind == "sum") if b.kind == "sum"]
     return t.groups
 
 
@@ -267,10 +267,6 @@ def bases_within(t: Tensor, into: Callable[[Base], bool]) -> list[Base]:
                     if b.args and into(b):
                         waiting += b.args
     return [seen[i] for i in sorted(seen)]
-
-
-def _is_sum(b: Base) -> bool:
-    return b.kind == "sum"
 
 
 def remembered(change: Callable[..., Any]) -> Callable[..., Any]:

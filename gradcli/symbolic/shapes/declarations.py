@@ -41,6 +41,12 @@ class Declaration:
         return " ".join([kind + (":" + ",".join(self.dims) if self.dims else ""), *words])
 
 
+def declares(text: str) -> bool:
+    """Whether a text begins as a declaration does, and not as a value."""
+    head = text.partition(":")[0].split()
+    return bool(head) and head[0] in KINDS
+
+
 def parse_declaration(text: str) -> Declaration:
     """Read ``scalar``, ``vector``, ``vector:n``, ``matrix:n,m``, then symmetric, spd, positive.
 

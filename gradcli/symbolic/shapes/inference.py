@@ -129,7 +129,11 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
         elif s.op in _MADE:
             rank = 2 if s.op == "eye" else len(s.value)
         elif s.op == "matmul":
-            rank = None if None in inner else _product_rank(*inner)  # type: ignore[arg-type]
+            left, right = inner
+            if left is None or right is None:
+                rank = None
+            else:
+                rank = max(left, right) if min(left, right) > 1 else max(0, left + right - 2)
         elif s.op == "diag":
             rank = None if first is None else 3 - first
         elif s.op == "composed":
@@ -186,11 +190,6 @@ def _composed_asks(s: Step, place: int, want: int) -> int:
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     name = names[place] if place < len(names) else ""
     return 2 if name in _MATRICES else 1 if name.startswith("vec") else _ANY
-
-
-def _product_rank(left: int, right: int) -> int:
-    """The rank of ``left @ right``."""
-    return max(left, right) if min(left, right) > 1 else max(0, left + right - 2)
 
 
 def _backward(

@@ -100,7 +100,10 @@ def _getitem(u: Any, s: Step, inner: list[Shape]) -> Shape:
             continue
         d = next(left)
         if isinstance(p, slice):
-            found.append(_sliced(u, s, d, p))
+            try:
+                found.append(_sliced(u, s, d, p))
+            except ValueError as why:
+                raise no_closed_form(f"a slice with {why}", u.source, s.node) from None
         elif d is not None:
             u.least.append((d, p + 1, 0) if p >= 0 else (d, 0, -p))
         elif p not in (0, -1):
@@ -124,18 +127,12 @@ def _sliced(u: Any, s: Step, d: Any, p: slice) -> Any:
     if high is not None:
         u.least.append((d, high if high >= 0 else 0, -high if high < 0 else 0))
     known = u.size(d)
-    try:
-        if known is not None:
-            size = sizes.extent(known, p.start, p.stop, p.step)[0]
-        else:
-            size = sizes.extent("d", p.start, p.stop, p.step)[0]
-            if "d" in sizes.names(size):
-                found = sizes.terms(size)
-                if set(found) <= {("d",), ()}:
-                    return u.moved(d, found.get((), 0))
-                return u.later(("slice", d, p.start, p.stop, p.step))
-    except ValueError as why:
-        raise no_closed_form(f"a slice with {why}", u.source, s.node) from None
+    size = sizes.extent(known or "d", *_ends(p))[0]
+    if known is None and "d" in sizes.names(size):
+        found = sizes.terms(size)
+        if set(found) <= {("d",), ()}:
+            return u.moved(d, found.get((), 0))
+        return u.later(("slice", d, *_ends(p)))
     if size == "0":
         raise no_closed_form("an empty slice", u.source, s.node)
     return None if size == "1" else u.new(size)

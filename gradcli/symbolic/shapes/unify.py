@@ -220,7 +220,8 @@ class Unifier:
                 raise self.wrong(
                     s, "@ needs vectors or matrices on both sides; a scalar multiplies with *"
                 )
-            if len(left) == len(right) == 1 and self._transposes(s) == (False, True):
+            turned = [self.steps[i].op == "reverse_dims" for i in s.inputs]
+            if len(left) == len(right) == 1 and turned == [False, True]:
                 raise self.wrong(s, "x @ y.T of two vectors: write outer(x, y)")
             self.meet(left[-1], right[-2 if len(right) > 1 else 0], s)
             if max(len(left), len(right)) > 2:
@@ -384,9 +385,6 @@ class Unifier:
                     help=f"declare it: --{inner.value} vector, or --{inner.value} matrix",
                 )  # fmt: skip
         return conflict(message, self.source, s.node)
-
-    def _transposes(self, s: Step) -> tuple[bool, ...]:
-        return tuple(self.steps[i].op == "reverse_dims" for i in s.inputs)
 
     def _name_the_rest(self) -> None:
         taken = set(self.ranks) | set(self.named) | set(self.declared)

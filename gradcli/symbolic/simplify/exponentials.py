@@ -43,7 +43,10 @@ def exponents_below(t: v.Tensor) -> v.Tensor:
 def _below(m: v.Monomial, c: Fraction) -> v.Tensor:
     """A term with its exponentials multiplied into a sum that it is divided by."""
     exps = [f for f in m if is_call(f[0], "exp")]
-    below = [f for f in m if f[0].kind == "sum" and f[2] < 0 and _of_exponentials(f[0])]
+    below = [  # sums of exponentials, and perhaps of numbers
+        f for f in m if f[0].kind == "sum" and f[2] < 0 and len(f[0].args[0].terms) > 1
+        and all(is_call(g[0], "exp") for term in f[0].args[0].terms for g in term)
+    ]  # fmt: skip
     if not exps or not below or v.bound_of(m):
         return v.Tensor({m: c})
     b, idx, power = below[0]
@@ -54,12 +57,6 @@ def _below(m: v.Monomial, c: Fraction) -> v.Tensor:
     body = v.distribute(applied("exp", (exponent,)), v.place(b.args[0], idx))
     rest = v.product([f for f in m if f not in exps and f is not below[0]], c, ())
     return v.mul(rest, v.power(v.as_factor(exponents_joined(body)), power))
-
-
-def _of_exponentials(b: v.Base) -> bool:
-    """Whether a group is a sum of exponentials, and perhaps of numbers."""
-    terms = b.args[0].terms
-    return len(terms) > 1 and all(is_call(f[0], "exp") for m in terms for f in m)
 
 
 @rewrites("exp", "expm1")

@@ -110,7 +110,8 @@ def _solved(
     for at in reversed(range(len(factors) - 1)):
         known = _argument(factors[at] if at else first)
         behind = factors[at + 1]
-        if isinstance(behind, n.Attribute) and any(map(_inverts, n.walk(behind))):
+        names = [x.id for x in n.walk(behind) if isinstance(x, n.Name)]
+        if isinstance(behind, n.Attribute) and {"inv", "solve"} & {*names}:
             continue  # one inverse on both sides, the product turned for the other's sake
         name = unparse(_plain(known[0])) if known is not None else ""
         if known is None or name in kept:
@@ -120,10 +121,6 @@ def _solved(
         gone.add(name)
         return whole, 1 + known[1]
     return None
-
-
-def _inverts(node: n.Node) -> bool:
-    return isinstance(node, n.Name) and node.id in ("inv", "solve")
 
 
 def _product(factors: Sequence[n.Expr]) -> n.Expr:

@@ -382,14 +382,11 @@ def _is_simple(t: v.Tensor) -> bool:
     """Whether a tensor has no pieces but lengths, or is a max, a min or a choice alone."""
     if all(len(m) == 1 and is_call(m[0][0], *PIECES) for m in t.terms):
         return True
-    return not _has_choices([
+    chosen = [
         v.product([f for f in m if not is_call(f[0], "where")], c, v.bound_of(m))
         for m, c in t.terms.items()
-    ])  # fmt: skip
-
-
-def _has_choices(tensors: Sequence[v.Tensor]) -> bool:
-    return any(is_call(b, *PIECES) and b.name != "abs" for t in tensors for b in v.bases_of(t))
+    ]
+    return not any(is_call(b, *PIECES) and b.name != "abs" for u in chosen for b in v.bases_of(u))
 
 
 def _is_strict(condition: v.Tensor) -> bool:

@@ -306,9 +306,7 @@ def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
                 factors[b, i] += 1
                 factors[other, labels] -= 1
                 return [(soft, at, _ONE)]
-    if i:
-        return _softmax_in_rows(factors, (b, i), exp, soft, axis)
-    return _softmax_throughout(factors, b)
+    return None if i else _softmax_throughout(factors, b)
 
 
 def _softmax_of_all(factors: dict, b: v.Base, exp: v.Base) -> list | None:
@@ -393,30 +391,6 @@ def _degree(b: v.Base, exp: v.Base) -> Fraction | None:
     if c != 1 or None in degrees:
         return None
     return sum((d * e for d, (_, _, e) in zip(degrees, m, strict=True) if d), Fraction(0))
-
-
-def _softmax_in_rows(
-    factors: dict, row: tuple, exp: v.Base, soft: v.Base, axis: int
-) -> list | None:
-    """sum(w*exp(u), 1)/sum(exp(u), 1) is sum(w*softmax(u, 1), 1)."""
-    for (other, labels), e in factors.items():
-        if other is row[0] or other.kind != "sum" or labels != row[1] or e != 1:
-            continue
-        terms = list(other.args[0].terms.items())
-        inside = [f for f in terms[0][0] if f[0] is exp and f[2] == 1]
-        if len(terms) > 1 or terms[0][1] != 1 or len(inside) != 1 or len(labels) != 1:
-            continue
-        at = inside[0][1]
-        if "symmetric" in exp.traits and at[1 - axis][1] < 0:
-            at = at[::-1]
-        if at[1 - axis][1] < 0 or at[axis][1] >= 0:
-            continue
-        factors[row] += 1
-        factors[other, labels] -= 1
-        moved = [(soft, at, _ONE) if f is inside[0] else f for f in terms[0][0]]
-        body = v.product(moved, _ONE, v.bound_of(moved))
-        return [(v.base("sum", "", (body,), other.dims), labels, _ONE)]
-    return None
 
 
 def _ratio(factors: dict) -> list | None:

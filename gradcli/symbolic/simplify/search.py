@@ -167,11 +167,11 @@ class _Search:
 
     def _trees(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """A tensor with its choices as one tree, and the other terms in its leaves or not."""
-        trees = [_tried(by_cases, t), _tried(partial(_cases, False, True), self.t)]
+        trees = [_tried(by_cases, t), _tried(lambda u: by_cases(u, False, True), self.t)]
         if trees[0] not in (None, t):
             trees.append(_tried(ramps, trees[0]))
         if self.calls & _RAMPS:
-            trees.append(_tried(partial(_cases, True, False), t))
+            trees.append(_tried(lambda u: by_cases(u, True, False), t))
         for start in dict.fromkeys(trees):
             if start is not None and start not in (t, self.t):
                 for shape in self._arranged(_tried(tidied, start) or start):
@@ -319,10 +319,6 @@ def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Ten
                 whole.append(v.distribute(v.product(kept, v.ONE, v.bound_of(kept)), form))
             found.append(v.add(*whole))
     return found
-
-
-def _cases(whole: bool, plainly: bool, t: v.Tensor) -> v.Tensor:
-    return by_cases(t, whole, plainly)
 
 
 def _opens(b: v.Base) -> bool:

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gradcli.language.diagnostics.explain import EXPLANATIONS
-from gradcli.language.diagnostics.parsing import parse, parse_expression
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.syntax import build_tables, grammar, tables
 from gradcli.language.syntax import nodes as n
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::Deprec
 
 def expression(text: str, mode: str = "line") -> n.Expr:
     """The one expression in a text."""
-    return parse_expression(text, mode)
+    return parse(text, mode).body[0].value
 
 
 def ours(text: str):
@@ -203,13 +203,6 @@ def test_operator_signs_know_their_place():
     tree = expression("ab + c**d")
     assert (tree.op_start, tree.op_end) == (3, 4)
     assert (tree.right.op_start, tree.right.op_end) == (6, 8)
-
-
-def test_an_expression_alone():
-    assert type(parse_expression(" 2*x # twice")) is n.Binary
-    for text in ("", "x = 1", "x; y", "import torch"):
-        with pytest.raises(SyntaxFault, match="expression"):
-            parse_expression(text)
 
 
 # ---- Limits --------------------------------------------------------------------------------------
