@@ -4,42 +4,78 @@ Plain arithmetic would make NaN of 0 times an infinite slope. Only a result that
 looked at, and only where every cotangent that reaches the entry is 0; so where nothing went wrong
 this costs one test. A cotangent may be 0 by its numbers as well, as that of sqrt in sqrt(x)**2 at
 0, and then NaN is right: which it is, a second pass over what has run finds out, see ``Choices``.
+
+In the graph of a gradient the 0 of a branch is a factor, which may have no history any more::
+
+    n = norm(x)     y = where(n > 0, n, 0)     grad(y, x) is g * direction(x, n), and g is 0
+
+Nothing flows from that product to the direction, which has no slope where n is 0. A factor that is
+0 where the gradient was recorded counts so if it depends on nothing; that of norm(x)**2 does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from copy import copy
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph.node import Cotangents, Freed, Node
+from gradcli.engine.graph.node import Cotangents, Freed, Node, next_number, sharing
 from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.rule_compiler import assemble
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.comparison import all_finite
 from gradcli.ops.dims import normal_dims
 from gradcli.ops.operator import OPERATORS, is_complex
 
 CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 """The kinds of operators whose rules multiply by a slope."""
-MOVES = frozenset(("joint", "linear", "output"))
+MOVES = frozenset(("joint", "linear", "output", "piecewise_linear"))
 """The kinds of nodes that a pass with slopes of 1 goes through as it is."""
+
+_recorded: weakref.WeakKeyDictionary[Node, range] = weakref.WeakKeyDictionary()
+"""The numbers of the nodes that recorded passes made which met choices, by where these ended."""
+
+
+def note(gradients: Iterable[Any], since: int) -> None:
+    """A pass that met choices has recorded ``gradients``, from the node of number ``since`` on."""
+    made = range(since, next_number())
+    with sharing:
+        _recorded.update((g.edge, made) for g in gradients if isinstance(g, Plain) and g.edge)
+
+
+def watching(order: Sequence[Node], seeds: dict[Node, Any] | None) -> Choices | None:
+    """``Choices`` of a pass over what such a pass made; None of others."""
+    if seeds is None or not _recorded:
+        return None
+    with sharing:
+        made = set(_recorded.values())
+    older = [(m, bisect_left(order, 1 - m.stop, key=lambda n: -n.seq)) for m in made]
+    met = [m for m, i in older if i < len(order) and order[i].seq >= m.start]
+    return Choices(order, seeds, met) if met else None
 
 
 class Choices:
     """The nodes that chose between branches in a pass so far.
 
-    ``seeds`` is what the pass began with, and ``order`` its nodes.
+    ``seeds`` is what the pass began with, and ``order`` its nodes; those with a number in ``made``
+    were recorded by a pass before.
     """
 
-    __slots__ = ("kept", "order", "seeds")
+    __slots__ = ("kept", "made", "order", "seeds", "varying")
 
-    def __init__(self, order: Sequence[Node], seeds: dict[Node, Any]) -> None:
+    def __init__(
+        self, order: Sequence[Node], seeds: dict[Node, Any], made: Sequence[range] = ()
+    ) -> None:
         self.order = order
         self.seeds = seeds
+        self.made = made
         self.kept: dict[Node, Any] = {}  # with what they saved, which is freed behind them
+        self.varying: dict[Node, Any] = {}
 
     def live(self, node: Node) -> Any:
         """Positive where a cotangent reaches ``node`` on branches that were taken, else 0: the
@@ -63,11 +99,13 @@ class Choices:
     def _passed(self, node: Node, on: Any) -> Sequence[Any]:
         """What ``live`` has of a node for each of its edges."""
         op = node.op
-        if node in self.kept or (op.kind in MOVES and node.saved.__class__ is not Freed):
+        saved = self.kept.get(node, node.saved)
+        if (node.masks or op.kind in MOVES) and saved.__class__ is not Freed:
             whole = copy(node)
-            whole.saved = self.kept.get(node, node.saved)
-            both = is_complex(node) and on.__class__ is not Cotangents
-            pulled: Sequence[Any] = whole.pull(whole, on * (1 + 1j) if both else on)
+            whole.saved = saved
+            if on.__class__ is not Cotangents:
+                on = _uneven(on) * (1 + 1j if is_complex(node) else 1)
+            pulled: Sequence[Any] = whole.pull(whole, on)
             if node.only is None:
                 return pulled
             return [pulled if i == node.only else None for i in range(len(node.edges))]
@@ -78,9 +116,63 @@ class Choices:
             for e in node.edges
         ]
         return [
-            None if e is None else np.full(e.shape, 1.0 * some) if i is None else 1.0 - i
-            for e, i in zip(node.edges, idle, strict=True)
-        ]
+            None if e is None
+            else np.full(e.shape, 1.0 * some) if i is None
+            else (1.0 - i) * self._weight(node, place)
+            for place, (e, i) in enumerate(zip(node.edges, idle, strict=True))
+        ]  # fmt: skip
+
+    def _weight(self, node: Node, i: int) -> Any:
+        """0 where the other input of a product is 0 all around, so that input ``i`` counts for
+        nothing; else 1."""
+        saved = self.kept.get(node, node.saved)
+        recorded = node.weighs and any(node.seq in made for made in self.made)
+        if not (recorded and saved.__class__ is tuple and saved):
+            return 1.0
+        other = node.edges[1 - i]
+        zero = _raw(saved[1 - i]) == 0
+        if node.op.inputs[1 - i] not in node.op.vanishes:
+            return 1.0
+        if other is not None and np.any(zero):
+            zero = zero & (self._varies(other) == 0)
+        return 1.0 - zero
+
+    def _varies(self, node: Node) -> Any:
+        """Positive where the result of ``node`` depends on anything, on the branches that were
+        taken: ``live`` in the other direction."""
+        order, seen = [node], {None, node, *self.varying}
+        for n in order:  # which grows
+            order += [e for e in dict.fromkeys(n.edges) if e not in seen]
+            seen.update(n.edges)
+        for n in sorted(order, key=attrgetter("seq")):
+            if n not in self.varying:
+                self.varying[n] = self._forward(n)
+        return self.varying[node]
+
+    def _forward(self, node: Node) -> Any:
+        """What ``_varies`` has of a node whose inputs it has."""
+        op, edges = node.op, node.edges
+        lit = [0.0 if e is None else self.varying[e] for e in edges]
+        some = np.full(node.shape, 1.0 * (node.leaf or any(np.any(on) for on in lit)))
+        if op.kind == "piecewise_linear":
+            return np.broadcast_to(lit[0], node.shape)
+        if node.masks or op.entrywise:
+            at = self._passed(node, np.ones(node.shape))
+            on = sum(on * np.abs(a) for on, a in zip(lit, at, strict=True) if a is not None)
+            return np.broadcast_to(on, node.shape)
+        if op.kind != "linear" or any(e is not None and is_complex(e) for e in edges):
+            return some
+        if op.variadic:
+            lit = [np.broadcast_to(on, s) for on, s in zip(lit, node.extra.shapes, strict=True)]
+        elif None in edges:
+            return some
+        given = {n: node.extra.params[n] for n in op.params}
+        return np.abs(op.compute(*map(_uneven, lit), **given))
+
+
+def _uneven(on: Any) -> Any:
+    """``on`` times numbers that do not cancel."""
+    return on * np.random.default_rng(0).uniform(1.0, 2.0, np.shape(on))
 
 
 def taken(node: Node, g: Any, pulled: tuple[Any, ...], choices: Choices) -> tuple[Any, ...]:
@@ -112,8 +204,8 @@ def _mended(node: Node, i: int, g: Any, r: Any, choices: Choices) -> Any:
 
 
 def _of_element(node: Node, i: int, g: Any, r: Any, choices: Choices, *seeds: Any) -> Any:
-    one = Choices(choices.order, dict(zip(choices.seeds, seeds, strict=True)))
-    one.kept = choices.kept
+    one = copy(choices)
+    one.seeds = dict(zip(choices.seeds, seeds, strict=True))
     return _mended(node, i, g, r, one)
 
 
