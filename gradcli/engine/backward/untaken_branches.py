@@ -15,16 +15,16 @@ Nothing flows from that product to the direction, which has no slope where n is 
 
 from __future__ import annotations
 
-import weakref
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph.node import Cotangents, Freed, Node, next_number, sharing
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import Cotangents, Freed, Node, more
 from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.rule_compiler import assemble
 from gradcli.engine.tensor.tensor import Plain, Tensor
@@ -37,45 +37,44 @@ CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 MOVES = frozenset(("joint", "linear", "output", "piecewise_linear"))
 """The kinds of nodes that a pass with slopes of 1 goes through as it is."""
 
-_recorded: weakref.WeakKeyDictionary[Node, range] = weakref.WeakKeyDictionary()
-"""The numbers of the nodes that recorded passes made which met choices, by where these ended."""
-
 
 def note(gradients: Iterable[Any], since: int) -> None:
-    """A pass that met choices has recorded ``gradients``, from the node of number ``since`` on."""
-    made = range(since, next_number())
-    with sharing:
-        _recorded.update((g.edge, made) for g in gradients if isinstance(g, Plain) and g.edge)
+    """A pass that met choices has recorded ``gradients``, in nodes of the number ``since`` on."""
+    for g in gradients:
+        if isinstance(g, Plain) and g.edge is not None:
+            mode.twice = True
+            more(g.edge).since = since
 
 
 def watching(order: Sequence[Node], seeds: dict[Node, Any] | None) -> Choices | None:
-    """``Choices`` of a pass over what such a pass made; None of others."""
-    if seeds is None or not _recorded:
+    """``Choices`` of a pass over what such a pass recorded; None of others."""
+    if seeds is None or not mode.twice:
         return None
-    with sharing:
-        made = set(_recorded.values())
-    older = [(m, bisect_left(order, 1 - m.stop, key=lambda n: -n.seq)) for m in made]
-    met = [m for m, i in older if i < len(order) and order[i].seq >= m.start]
-    return Choices(order, seeds, met) if met else None
+    ends = [n for n in order if n.extra is not None and n.extra.since]
+    return Choices(order, seeds, ends) if ends else None
 
 
 class Choices:
     """The nodes that chose between branches in a pass so far.
 
-    ``seeds`` is what the pass began with, and ``order`` its nodes; those with a number in ``made``
-    were recorded by a pass before.
+    ``seeds`` is what the pass began with, ``order`` its nodes; at ``ends`` passes before it ended
+    that recorded some of these.
     """
 
-    __slots__ = ("kept", "made", "order", "seeds", "varying")
-
     def __init__(
-        self, order: Sequence[Node], seeds: dict[Node, Any], made: Sequence[range] = ()
+        self, order: Sequence[Node], seeds: dict[Node, Any], ends: Sequence[Node] = ()
     ) -> None:
         self.order = order
         self.seeds = seeds
-        self.made = made
+        self.ends = ends
         self.kept: dict[Node, Any] = {}  # with what they saved, which is freed behind them
         self.varying: dict[Node, Any] = {}
+
+    @cached_property
+    def made(self) -> set[Node]:
+        """The nodes that passes before have recorded."""
+        older = ((end, lambda n, since=end.extra.since: n.seq < since) for end in self.ends)
+        return {n for end, known in older for n in _behind(end, known)}
 
     def live(self, node: Node) -> Any:
         """Positive where a cotangent reaches ``node`` on branches that were taken, else 0: the
@@ -126,7 +125,7 @@ class Choices:
         """0 where the other input of a product is 0 all around, so that input ``i`` counts for
         nothing; else 1."""
         saved = self.kept.get(node, node.saved)
-        recorded = node.weighs and any(node.seq in made for made in self.made)
+        recorded = node.weighs and node in self.made
         if not (recorded and saved.__class__ is tuple and saved):
             return 1.0
         other = node.edges[1 - i]
@@ -140,13 +139,8 @@ class Choices:
     def _varies(self, node: Node) -> Any:
         """Positive where the result of ``node`` depends on anything, on the branches that were
         taken: ``live`` in the other direction."""
-        order, seen = [node], {None, node, *self.varying}
-        for n in order:  # which grows
-            order += [e for e in dict.fromkeys(n.edges) if e not in seen]
-            seen.update(n.edges)
-        for n in sorted(order, key=attrgetter("seq")):
-            if n not in self.varying:
-                self.varying[n] = self._forward(n)
+        for n in sorted(_behind(node, self.varying.__contains__), key=attrgetter("seq")):
+            self.varying[n] = self._forward(n)
         return self.varying[node]
 
     def _forward(self, node: Node) -> Any:
@@ -156,8 +150,10 @@ class Choices:
         some = np.full(node.shape, 1.0 * (node.leaf or any(np.any(on) for on in lit)))
         if op.kind == "piecewise_linear":
             return np.broadcast_to(lit[0], node.shape)
-        if node.masks or op.entrywise:
-            at = self._passed(node, np.ones(node.shape))
+        if op.entrywise:
+            # What the program chose may be at the border of its choice, and then is 0 only there.
+            by_rules = node in self.made
+            at = self._passed(node, np.ones(node.shape)) if by_rules else [1.0] * len(lit)
             on = sum(on * np.abs(a) for on, a in zip(lit, at, strict=True) if a is not None)
             return np.broadcast_to(on, node.shape)
         if op.kind != "linear" or any(e is not None and is_complex(e) for e in edges):
@@ -168,6 +164,15 @@ class Choices:
             return some
         given = {n: node.extra.params[n] for n in op.params}
         return np.abs(op.compute(*map(_uneven, lit), **given))
+
+
+def _behind(node: Node, known: Callable[[Node], bool]) -> list[Node]:
+    """``node`` and all that is behind it, up to what is ``known``."""
+    order, seen = [node] * (not known(node)), {None, node}
+    for n in order:  # which grows
+        order += [e for e in dict.fromkeys(n.edges) if e not in seen and not known(e)]
+        seen.update(n.edges)
+    return order
 
 
 def _uneven(on: Any) -> Any:
