@@ -40,7 +40,7 @@ MOVES = frozenset(("joint", "linear", "output", "piecewise_linear"))
 
 def note(gradients: Iterable[Any], since: int) -> None:
     """A pass that met choices has recorded ``gradients``, in nodes of the number ``since`` on."""
-    for g in gradients:
+    for g in map(_inside, gradients):
         if isinstance(g, Plain) and g.edge is not None:
             mode.twice = True
             more(g.edge).since = since
@@ -124,14 +124,12 @@ class Choices:
     def _weight(self, node: Node, i: int) -> Any:
         """0 where the other input of a product is 0 all around, so that input ``i`` counts for
         nothing; else 1."""
-        saved = self.kept.get(node, node.saved)
-        recorded = node.weighs and node in self.made
-        if not (recorded and saved.__class__ is tuple and saved):
+        op, saved = node.op, self.kept.get(node, node.saved)
+        if not (node.weighs and op.inputs[1 - i] in op.vanishes and node in self.made):
             return 1.0
-        other = node.edges[1 - i]
-        zero = _raw(saved[1 - i]) == 0
-        if node.op.inputs[1 - i] not in node.op.vanishes:
+        if saved.__class__ is not tuple or not saved:
             return 1.0
+        other, zero = node.edges[1 - i], _raw(saved[1 - i]) == 0
         if other is not None and np.any(zero):
             zero = zero & (self._varies(other) == 0)
         return 1.0 - zero
@@ -230,9 +228,14 @@ def careful_step(
 Node.careful = staticmethod(careful_step)
 
 
-def _raw(value: Any) -> Any:
+def _inside(value: Any) -> Any:
     while getattr(value, "__gradcli_rank__", 1) > 1:  # a batch
         value = value.content
+    return value
+
+
+def _raw(value: Any) -> Any:
+    value = _inside(value)
     return value.array if isinstance(value, Tensor) else value
 
 
