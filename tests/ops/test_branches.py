@@ -163,6 +163,7 @@ LENGTHS = {
     "power": lambda x: x.abs() ** 1.5,
     "matrix": lambda x: (torch.arange(9.0, dtype=x.dtype).reshape(3, 3) @ x).norm(),
     "composed": lambda x: 2 * torch.log(1 + torch.sqrt(1 + x.norm())) - 2 * np.log(2),
+    "eigenvalues": lambda x: torch.linalg.eigvalsh(x.diag()),
     "distances": lambda x: torch.cdist(x.reshape(3, 1), torch.zeros(1, 1, dtype=x.dtype)),
 }
 CHOICES = {
@@ -211,6 +212,12 @@ def test_second_derivatives_behind_a_choice(choice, length):
         "power": lambda x: torch.relu((x.abs() ** 1.5).sum() ** 1.5 + 1),
         "composed": lambda x: torch.relu(torch.log(1 + x.norm()) ** 2 + 1),
         "std": lambda x: torch.clamp(x.std() ** 2, max=1.0),
+        "matrices": lambda x: torch.relu(
+            (
+                x.norm() * torch.eye(2, dtype=x.dtype) @ (x.norm() * torch.eye(2, dtype=x.dtype))
+            ).sum()
+            + 1
+        ),
         "in a sum": lambda x: torch.relu(x.norm() - 1) + x.norm(),
         "of one of two": lambda x: torch.where(x.norm() > 0, x.norm(), 0.0) + x.norm() ** 2,
         "transformed": lambda x: (

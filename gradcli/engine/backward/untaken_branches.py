@@ -116,9 +116,8 @@ class Choices:
         ]
         return [
             None if e is None
-            else np.full(e.shape, 1.0 * some) if i is None
-            else (1.0 - i) * self._weight(node, place)
-            for place, (e, i) in enumerate(zip(node.edges, idle, strict=True))
+            else self._weight(node, i) * (np.full(e.shape, 1.0 * some) if at is None else 1.0 - at)
+            for i, (e, at) in enumerate(zip(node.edges, idle, strict=True))
         ]  # fmt: skip
 
     def _weight(self, node: Node, i: int) -> Any:
@@ -132,7 +131,7 @@ class Choices:
         other, zero = node.edges[1 - i], _raw(saved[1 - i]) == 0
         if other is not None and np.any(zero):
             zero = zero & (self._varies(other) == 0)
-        return 1.0 - zero
+        return 1.0 - (zero if op.entrywise else np.all(zero))
 
     def _varies(self, node: Node) -> Any:
         """Positive where the result of ``node`` depends on anything, on the branches that were
@@ -145,7 +144,6 @@ class Choices:
         """What ``_varies`` has of a node whose inputs it has."""
         op, edges = node.op, node.edges
         lit = [0.0 if e is None else self.varying[e] for e in edges]
-        some = np.full(node.shape, 1.0 * (node.leaf or any(np.any(on) for on in lit)))
         if op.kind == "piecewise_linear":
             return np.broadcast_to(lit[0], node.shape)
         if op.entrywise:
@@ -154,6 +152,8 @@ class Choices:
             at = self._passed(node, np.ones(node.shape)) if by_rules else [1.0] * len(lit)
             on = sum(on * np.abs(a) for on, a in zip(lit, at, strict=True) if a is not None)
             return np.broadcast_to(on, node.shape)
+        lead = any(np.any(on * self._weight(node, i)) for i, on in enumerate(lit))
+        some = np.full(node.shape, 1.0 * (node.leaf or lead))
         if op.kind != "linear" or any(e is not None and is_complex(e) for e in edges):
             return some
         if op.variadic:
@@ -251,7 +251,7 @@ def _idle(node: Node, g: Any, shape: tuple[Any, ...]) -> Any:
     if node.op.kind in ("reduction", "general"):
         params = node.extra.params if node.extra is not None else {}
         if "dim" not in params:
-            return None
+            return np.full(shape, np.all(zero))
         dim = params["dim"]
         if np.shape(zero) == shape and not params.get("keepdim", False):
             # softmax and its like: each entry depends on all along the dimension.

@@ -106,7 +106,7 @@ class Node:
     careful: Callable[..., None]  # that which looks for branches not taken, where there is a step
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
-    weighs = False  # is a product or quotient, entry by entry
+    weighs = False  # is a product or quotient
     number = 0  # which output of its function this is
     leaf = False  # the end of the graph
     foreign = False  # ``pull`` runs a function of the user's

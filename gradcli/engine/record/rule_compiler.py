@@ -53,7 +53,7 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
                 "is_complex": is_complex,
                 "pull_recorded": None,
                 "masks": masks,
-                "weighs": op.entrywise and bool(op.vanishes),
+                "weighs": bool(op.vanishes),
                 **saved_properties(op),
             },
         )
