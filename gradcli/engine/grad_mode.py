@@ -128,16 +128,18 @@ class _Modes:
     foreign          whether a custom function was ever recorded: only then, or where anyone is
                      watching, do functions of the user's run in backward passes
     inferring        whether inference mode was ever on
+    twice            whether a pass that met choices was ever recorded, for a further one
     watching         whether any hook was ever registered: only then can anyone see in which order
                      leaves receive their gradients
     """
 
-    __slots__ = ("branches", "foreign", "inferring", "watching")
+    __slots__ = ("branches", "foreign", "inferring", "twice", "watching")
 
     def __init__(self) -> None:
         self.branches = False
         self.foreign = False
         self.inferring = False
+        self.twice = False
         self.watching = False
 
     mixes = _mode("mixes")

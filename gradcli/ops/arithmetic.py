@@ -121,6 +121,7 @@ div = elementwise(
     domain="y != 0",
     example="x / y --x 1 --y 2",
     infix="/",
+    vanishes="x",
     node={"name": lambda node: "MulBackward0" if node.only == 1 else "DivBackward0", "turns": True},
     neutral=1.0,
     cures=cures.DIV,

@@ -43,6 +43,7 @@ def bilinear(
 ) -> Operator:
     """Declare an operator linear in each of two inputs; rules are the transposes by each."""
     info.setdefault("dtypes", "promote")
+    info.setdefault("vanishes", "xy")
     return Operator("bilinear", name, compute, rules, **info)
 
 

@@ -543,7 +543,7 @@ def _mH(x: Any) -> Any:
 def _cholesky_vjp(g: Any, out: Any) -> Any:
     a = inv(out)
     # The engine conjugates g before and the result after: see _turning.
-    s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), _conjugate(a))
+    s = matmul(matmul(mT(a), _half(matmul(mT(out), tril(g, 0)))), _conjugate(a))
     return 0.5 * (s + _mH(s))
 
 

@@ -101,6 +101,8 @@ class Operator:
     """The parameter that holds indices, arrays among them: a later write to these is noticed."""
     masks: bool = False
     """It chooses between branches: what is not taken gets a cotangent of 0."""
+    vanishes: str = ""
+    """The inputs of which one that is 0 makes the result 0, whatever the other."""
     aliases: tuple[str, ...] = ()
     torch: tuple[str, ...] = ("input", "other", "value")
     """PyTorch's names of the inputs."""

@@ -129,6 +129,14 @@ BY_CHANCE = {
         torch.stack([a.abs() for a in torch.sqrt(torch.complex(x, 0 * x)).unbind()]) ** 2 + 1
     ),
     "picked": lambda x: torch.where(x >= 0, torch.stack([torch.sqrt(x), x])[0], x) ** 2,
+    "transformed": lambda x: torch.relu(
+        torch.fft.fft(torch.stack([torch.sqrt(x), 1 + 0 * x]) - torch.tensor([[0.0], [1.0]]), dim=0)
+        .abs()
+        .square()
+        .sum(0)
+        / 2
+        + 1
+    ),
     "along a dimension": lambda x: torch.relu(x.reshape(-1, 1).norm(0.5, 1).sqrt() ** 2 + 1),
 }
 """At 0 the slope of each is 1, or what it is not of sqrt(x); a factor of sqrt's is 0 there."""
@@ -142,6 +150,85 @@ def test_a_cotangent_that_is_0_by_its_numbers_is_no_branch(name):
     rows = torch.autograd.functional.jacobian(f, x, vectorize=True).diagonal()
     for found in (x.grad, g, rows, torch.func.jacrev(f)(x).diagonal()):
         np.testing.assert_allclose(found.detach().numpy(), [nan, 1.0], rtol=1e-13)
+
+
+ZERO = torch.zeros(3, dtype=torch.double)
+LENGTHS = {
+    "norm": lambda x: x.norm(),
+    "along a dimension": lambda x: x.reshape(3, 1).norm(dim=1, keepdim=True),
+    "of order 3": lambda x: x.norm(3),
+    "std": lambda x: x.std(),
+    "hypot": lambda x: torch.hypot(x, 2 * x),
+    "complex": lambda x: torch.complex(x, 2 * x).abs(),
+    "power": lambda x: x.abs() ** 1.5,
+    "matrix": lambda x: (torch.arange(9.0, dtype=x.dtype).reshape(3, 3) @ x).norm(),
+    "composed": lambda x: 2 * torch.log(1 + torch.sqrt(1 + x.norm())) - 2 * np.log(2),
+    "eigenvalues": lambda x: torch.linalg.eigvalsh(x.diag()),
+    "distances": lambda x: torch.cdist(x.reshape(3, 1), torch.zeros(1, 1, dtype=x.dtype)),
+}
+CHOICES = {
+    "where": lambda n: torch.where(n > 0, n, 0.0),
+    "clamp": lambda n: n.clamp_min(0.01),
+    "maximum": lambda n: torch.maximum(n, torch.ones_like(n)),
+    "relu": lambda n: torch.relu(n - 1),
+    "masked": lambda n: n.masked_fill(n < 1, 0.0),
+    "divisor": lambda n: ZERO.sum() / torch.clamp(n, min=0.5),
+    "mean of some": lambda n: torch.stack([torch.relu(n - 1), torch.ones_like(n)]).mean(0),
+}
+
+
+def second_derivatives(f):
+    """Of ``f`` at 0, in all ways."""
+    x = ZERO.clone().requires_grad_()
+    (g,) = grad(f(x), x, create_graph=True)
+    yield grad(g[0] + 2 * g[1], x, retain_graph=True)[0]
+    yield grad(g[0] + 2 * g[1], x)[0]
+    yield torch.func.jacrev(torch.func.grad(f))(ZERO)
+    yield torch.func.hessian(f)(ZERO)
+    yield torch.autograd.functional.hessian(f, ZERO)
+    yield torch.autograd.functional.hessian(f, ZERO, vectorize=True)
+    yield torch.autograd.functional.hvp(f, ZERO, ZERO + 1)[1]
+    yield torch.func.jacrev(torch.func.grad(f))(ZERO.float())
+
+
+SOME = [(c, n) for i, c in enumerate(CHOICES) for j, n in enumerate(LENGTHS) if (i + j) % 4 == 0]
+
+
+@family("choice, length", SOME)
+def test_second_derivatives_behind_a_choice(choice, length):
+    def f(x):
+        return CHOICES[choice](LENGTHS[length](x)).sum() * (1 + x.sum())
+
+    for found in second_derivatives(f):
+        assert not found.any()
+
+
+@family(
+    "f",
+    {
+        "norm": lambda x: x.norm() ** 2 + torch.relu(x).sum(),
+        "inside": lambda x: torch.relu(x.norm() ** 2 + 1),
+        "product": lambda x: torch.where(x > -1, x.norm() * x.sum(), 0.0).sum(),
+        "power": lambda x: torch.relu((x.abs() ** 1.5).sum() ** 1.5 + 1),
+        "composed": lambda x: torch.relu(torch.log(1 + x.norm()) ** 2 + 1),
+        "std": lambda x: torch.clamp(x.std() ** 2, max=1.0),
+        "matrices": lambda x: torch.relu(
+            (
+                x.norm() * torch.eye(2, dtype=x.dtype) @ (x.norm() * torch.eye(2, dtype=x.dtype))
+            ).sum()
+            + 1
+        ),
+        "in a sum": lambda x: torch.relu(x.norm() - 1) + x.norm(),
+        "of one of two": lambda x: torch.where(x.norm() > 0, x.norm(), 0.0) + x.norm() ** 2,
+        "transformed": lambda x: (
+            torch.relu(torch.fft.fft(x.norm(dim=0, keepdim=True)).abs() ** 2).sum()
+            + torch.relu(x.norm() ** 2 + 1)
+        ),
+    }.items(),
+)
+def test_an_ordinary_zero_is_no_branch_at_second_order(f):
+    for found in second_derivatives(f[1]):
+        assert found.isnan().any()
 
 
 def test_a_zero_cotangent_outside_any_branch_keeps_its_nan():

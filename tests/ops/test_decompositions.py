@@ -112,6 +112,18 @@ def test_the_triangle_of_a_factor_that_is_not_read_has_no_derivative(upper):
         assert torch.autograd.gradcheck(lambda x: f(x, upper), [leaf], check_forward_ad=True)  # noqa: B023
 
 
+@family("factor", [torch.linalg.cholesky, lambda a: torch.linalg.qr(a).R])
+def test_zeros_of_a_triangle_have_no_second_derivative_that_is_not_0(factor):
+    a = torch.tensor([[1.0, 0.1j], [-0.1j, 1.0]], dtype=torch.complex128)
+    b = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.complex128)
+    f = lambda x: factor(a + x * b).abs().sum()  # noqa: E731
+    x, h = torch.ones((), dtype=torch.double), 1e-4
+    slope = torch.func.grad(f)
+    expected = (slope(x + h) - slope(x - h)).item() / (2 * h)
+    for found in torch.func.jacrev(slope)(x), torch.func.hessian(f)(x):
+        np.testing.assert_allclose(found.item(), expected, rtol=1e-6)
+
+
 def test_rank_condition_and_least_squares():
     low = torch.tensor(np.outer([1.0, 2, 3], [1.0, -1]))
     assert torch.linalg.matrix_rank(low).item() == 1

@@ -14,10 +14,12 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
-from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, taken
+from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.level_detach import LevelDetach
@@ -29,6 +31,7 @@ from gradcli.engine.graph.node import (
     Output,
     Part,
     freed,
+    next_number,
     verify,
 )
 from gradcli.engine.graph.torch_names import shown_edges
@@ -259,7 +262,9 @@ def _walk_plain(
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
     """
     pop = arrived.pop
-    seeds, careful = dict(arrived) if mode.branches else None, None
+    seeds = dict(arrived) if mode.branches else None
+    careful = watching(order, seeds)
+    weighed = careful is not None
     zeroed = node = None
     try:
         for node in order:
@@ -271,7 +276,7 @@ def _walk_plain(
                     _pass_by(node, gone)
                     continue
                 g = zeroed.at(node, False)
-            kept = node.saved if node.masks else None
+            kept = node.saved if node.masks or (weighed and node.weighs) else None
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -301,8 +306,10 @@ def _walk_towards(
     arrived: dict[Node, Any], gone: Freed | None,
 ) -> None:  # fmt: skip
     """The plain pass that brings gradients to wanted places alone."""
-    seeds, careful = dict(arrived) if mode.branches else None, None
+    seeds = dict(arrived) if mode.branches else None
     order, runs = only_towards(wanted, order)
+    careful = watching(order, seeds)
+    weighed = careful is not None
     zeroed = zeros_of(order, wanted, collect, cotangents)
     pop = arrived.pop
     for node in order:
@@ -312,7 +319,7 @@ def _walk_towards(
             if node not in runs:
                 continue
         if g is not None or node.foreign:
-            kept = node.saved if node.masks else None
+            kept = node.saved if node.masks or (weighed and node.weighs) else None
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -417,10 +424,13 @@ def _walk(
     waits = _waits(order, roots, None if wanted is None else captures.keys() - cut)
     zeroed = zeros_of(order, wanted, collect, arrived.values())
     to_leaf = None if accumulates else wanted
-    # Of zeros that are differentiated by, as in a tangent by two backward passes, all is wanted.
-    by_zeros = recorded and all(map(_differentiated_zeros, arrived.values()))
-    seeds = dict(arrived) if mode.branches and not by_zeros else None
-    careful: Choices | None = None
+    seeds = dict(arrived) if mode.branches else None
+    if seeds is not None and recorded and all(map(_differentiated_zeros, arrived.values())):
+        # As in a tangent by two backward passes: of these zeros all is wanted.
+        seeds = {root: np.ones(root.shape) for root in seeds}
+    careful = watching(order, seeds)
+    weighed = careful is not None
+    since, ends = next_number() if recorded else 0, []
     passing = Pass(order)
     if wanted is not None:  # a wanted place need not be in the graph
         passing = Towards(node for node in order if node in runs or node in captures)
@@ -453,7 +463,7 @@ def _walk(
             if g is None and node in zeroed:
                 g = zeroed.at(node, recorded)
             on = runs is None or node in runs
-            kept = node.saved if node.masks else None
+            kept = node.saved if node.masks or (weighed and node.weighs) else None
             ask = (node, g, gone, recorded, wanted, captured, on, careful)
             pulled = _pull_watched(*ask, cut is WHOLE)
             if kept is not None and seeds is not None:
@@ -477,9 +487,12 @@ def _walk(
                     if total is None and edge in zeroed:
                         total = zeroed.at(edge, recorded)
                     if edge in offered or total is not None:
+                        ends.append(total)
                         arrive_at_leaf(edge, total, recorded, to_leaf)
     for edge in cut & captures.keys():
         wanted[edge] = arrived.get(edge)  # type: ignore[index]
+    if recorded and careful is not None:
+        note((*ends, *(wanted or {}).values()), since)
 
 
 def _pull_watched(

@@ -4,42 +4,77 @@ Plain arithmetic would make NaN of 0 times an infinite slope. Only a result that
 looked at, and only where every cotangent that reaches the entry is 0; so where nothing went wrong
 this costs one test. A cotangent may be 0 by its numbers as well, as that of sqrt in sqrt(x)**2 at
 0, and then NaN is right: which it is, a second pass over what has run finds out, see ``Choices``.
+
+In the graph of a gradient the 0 of a branch is a factor, which may have no history any more::
+
+    n = norm(x)     y = where(n > 0, n, 0)     grad(y, x) is g * direction(x, n), and g is 0
+
+Nothing flows from that product to the direction, which has no slope where n is 0. A factor that is
+0 where the gradient was recorded counts so if it depends on nothing; that of norm(x)**2 does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph.node import Cotangents, Freed, Node
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import Cotangents, Freed, Node, more
 from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.rule_compiler import assemble
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.comparison import all_finite
 from gradcli.ops.dims import normal_dims
 from gradcli.ops.operator import OPERATORS, is_complex
 
 CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 """The kinds of operators whose rules multiply by a slope."""
-MOVES = frozenset(("joint", "linear", "output"))
+MOVES = frozenset(("joint", "linear", "output", "piecewise_linear"))
 """The kinds of nodes that a pass with slopes of 1 goes through as it is."""
+
+
+def note(gradients: Iterable[Any], since: int) -> None:
+    """A pass that met choices has recorded ``gradients``, in nodes of the number ``since`` on."""
+    for g in map(_inside, gradients):
+        if isinstance(g, Plain) and g.edge is not None:
+            mode.twice = True
+            more(g.edge).since = since
+
+
+def watching(order: Sequence[Node], seeds: dict[Node, Any] | None) -> Choices | None:
+    """``Choices`` of a pass over what such a pass recorded; None of others."""
+    if seeds is None or not mode.twice:
+        return None
+    ends = [n for n in order if n.extra is not None and n.extra.since]
+    return Choices(order, seeds, ends) if ends else None
 
 
 class Choices:
     """The nodes that chose between branches in a pass so far.
 
-    ``seeds`` is what the pass began with, and ``order`` its nodes.
+    ``seeds`` is what the pass began with, ``order`` its nodes; at ``ends`` passes before it ended
+    that recorded some of these.
     """
 
-    __slots__ = ("kept", "order", "seeds")
-
-    def __init__(self, order: Sequence[Node], seeds: dict[Node, Any]) -> None:
+    def __init__(
+        self, order: Sequence[Node], seeds: dict[Node, Any], ends: Sequence[Node] = ()
+    ) -> None:
         self.order = order
         self.seeds = seeds
+        self.ends = ends
         self.kept: dict[Node, Any] = {}  # with what they saved, which is freed behind them
+        self.varying: dict[Node, Any] = {}
+
+    @cached_property
+    def made(self) -> set[Node]:
+        """The nodes that passes before have recorded."""
+        older = ((end, lambda n, since=end.extra.since: n.seq < since) for end in self.ends)
+        return {n for end, known in older for n in _behind(end, known)}
 
     def live(self, node: Node) -> Any:
         """Positive where a cotangent reaches ``node`` on branches that were taken, else 0: the
@@ -63,11 +98,13 @@ class Choices:
     def _passed(self, node: Node, on: Any) -> Sequence[Any]:
         """What ``live`` has of a node for each of its edges."""
         op = node.op
-        if node in self.kept or (op.kind in MOVES and node.saved.__class__ is not Freed):
+        saved = self.kept.get(node, node.saved)
+        if (node.masks or op.kind in MOVES) and saved.__class__ is not Freed:
             whole = copy(node)
-            whole.saved = self.kept.get(node, node.saved)
-            both = is_complex(node) and on.__class__ is not Cotangents
-            pulled: Sequence[Any] = whole.pull(whole, on * (1 + 1j) if both else on)
+            whole.saved = saved
+            if on.__class__ is not Cotangents:
+                on = _uneven(on) * (1 + 1j if is_complex(node) else 1)
+            pulled: Sequence[Any] = whole.pull(whole, on)
             if node.only is None:
                 return pulled
             return [pulled if i == node.only else None for i in range(len(node.edges))]
@@ -78,9 +115,67 @@ class Choices:
             for e in node.edges
         ]
         return [
-            None if e is None else np.full(e.shape, 1.0 * some) if i is None else 1.0 - i
-            for e, i in zip(node.edges, idle, strict=True)
-        ]
+            None if e is None
+            else self._weight(node, i) * (np.full(e.shape, 1.0 * some) if at is None else 1.0 - at)
+            for i, (e, at) in enumerate(zip(node.edges, idle, strict=True))
+        ]  # fmt: skip
+
+    def _weight(self, node: Node, i: int) -> Any:
+        """0 where the other input of a product is 0 all around, so that input ``i`` counts for
+        nothing; else 1."""
+        op, saved = node.op, self.kept.get(node, node.saved)
+        if not (node.weighs and op.inputs[1 - i] in op.vanishes and node in self.made):
+            return 1.0
+        if saved.__class__ is not tuple or not saved:
+            return 1.0
+        other, zero = node.edges[1 - i], _raw(saved[1 - i]) == 0
+        if other is not None and np.any(zero):
+            zero = zero & (self._varies(other) == 0)
+        return 1.0 - (zero if op.entrywise else np.all(zero))
+
+    def _varies(self, node: Node) -> Any:
+        """Positive where the result of ``node`` depends on anything, on the branches that were
+        taken: ``live`` in the other direction."""
+        for n in sorted(_behind(node, self.varying.__contains__), key=attrgetter("seq")):
+            self.varying[n] = self._forward(n)
+        return self.varying[node]
+
+    def _forward(self, node: Node) -> Any:
+        """What ``_varies`` has of a node whose inputs it has."""
+        op, edges = node.op, node.edges
+        lit = [0.0 if e is None else self.varying[e] for e in edges]
+        if op.kind == "piecewise_linear":
+            return np.broadcast_to(lit[0], node.shape)
+        if op.entrywise:
+            # What the program chose may be at the border of its choice, and then is 0 only there.
+            by_rules = node in self.made
+            at = self._passed(node, np.ones(node.shape)) if by_rules else [1.0] * len(lit)
+            on = sum(on * np.abs(a) for on, a in zip(lit, at, strict=True) if a is not None)
+            return np.broadcast_to(on, node.shape)
+        lead = any(np.any(on * self._weight(node, i)) for i, on in enumerate(lit))
+        some = np.full(node.shape, 1.0 * (node.leaf or lead))
+        if op.kind != "linear" or any(e is not None and is_complex(e) for e in edges):
+            return some
+        if op.variadic:
+            lit = [np.broadcast_to(on, s) for on, s in zip(lit, node.extra.shapes, strict=True)]
+        elif None in edges:
+            return some
+        given = {n: node.extra.params[n] for n in op.params}
+        return np.abs(op.compute(*map(_uneven, lit), **given))
+
+
+def _behind(node: Node, known: Callable[[Node], bool]) -> list[Node]:
+    """``node`` and all that is behind it, up to what is ``known``."""
+    order, seen = [node] * (not known(node)), {None, node}
+    for n in order:  # which grows
+        order += [e for e in dict.fromkeys(n.edges) if e not in seen and not known(e)]
+        seen.update(n.edges)
+    return order
+
+
+def _uneven(on: Any) -> Any:
+    """``on`` times numbers that do not cancel."""
+    return on * np.random.default_rng(0).uniform(1.0, 2.0, np.shape(on))
 
 
 def taken(node: Node, g: Any, pulled: tuple[Any, ...], choices: Choices) -> tuple[Any, ...]:
@@ -112,8 +207,8 @@ def _mended(node: Node, i: int, g: Any, r: Any, choices: Choices) -> Any:
 
 
 def _of_element(node: Node, i: int, g: Any, r: Any, choices: Choices, *seeds: Any) -> Any:
-    one = Choices(choices.order, dict(zip(choices.seeds, seeds, strict=True)))
-    one.kept = choices.kept
+    one = copy(choices)
+    one.seeds = dict(zip(choices.seeds, seeds, strict=True))
     return _mended(node, i, g, r, one)
 
 
@@ -133,9 +228,14 @@ def careful_step(
 Node.careful = staticmethod(careful_step)
 
 
-def _raw(value: Any) -> Any:
+def _inside(value: Any) -> Any:
     while getattr(value, "__gradcli_rank__", 1) > 1:  # a batch
         value = value.content
+    return value
+
+
+def _raw(value: Any) -> Any:
+    value = _inside(value)
     return value.array if isinstance(value, Tensor) else value
 
 
@@ -151,7 +251,7 @@ def _idle(node: Node, g: Any, shape: tuple[Any, ...]) -> Any:
     if node.op.kind in ("reduction", "general"):
         params = node.extra.params if node.extra is not None else {}
         if "dim" not in params:
-            return None
+            return np.full(shape, np.all(zero))
         dim = params["dim"]
         if np.shape(zero) == shape and not params.get("keepdim", False):
             # softmax and its like: each entry depends on all along the dimension.

@@ -66,6 +66,7 @@ class Extra:
     versions: tuple[int, ...] | None = None
     index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
+    since = 0  # where a pass ended that met choices and was recorded: its first node's number
     rested = False  # of a leaf that was turned off once
     before: Any = None  # of a leaf: a weak reference to what it was in another shape
 
@@ -105,6 +106,7 @@ class Node:
     careful: Callable[..., None]  # that which looks for branches not taken, where there is a step
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
+    weighs = False  # is a product or quotient
     number = 0  # which output of its function this is
     leaf = False  # the end of the graph
     foreign = False  # ``pull`` runs a function of the user's

@@ -53,6 +53,7 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
                 "is_complex": is_complex,
                 "pull_recorded": None,
                 "masks": masks,
+                "weighs": bool(op.vanishes),
                 **saved_properties(op),
             },
         )

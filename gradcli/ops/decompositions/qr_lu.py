@@ -41,7 +41,7 @@ _CORE = "mn nn"
 def _qr_vjp(g: Any, out: Any, shape: Sequence[int]) -> Any:
     q, r = unpacked(out, shape, _CORE)
     gq, gr = unpacked(conj(g), shape, _CORE)
-    upper = triu(matmul(gr, mH(r)) - matmul(mH(q), gq), 0)
+    upper = triu(matmul(triu(gr, 0), mH(r)) - matmul(mH(q), gq), 0)
     both = upper + mH(upper)
     both = both - 0.5 * diagonal_matrix(diagonal(both))
     return conj(over_r(gq + matmul(q, both), r))
