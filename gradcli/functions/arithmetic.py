@@ -384,7 +384,7 @@ def angle(input: Any) -> Any:
     """The angle of complex numbers; of real ones 0 or pi."""
     if input.is_complex():
         return called(O["atan2"](input.imag, input.real), "AngleBackward0")
-    return O["where"](input < 0, np.pi, 0.0 * O["where"](O["isinf"](input), 0.0, input))
+    return O["where"](input < 0, np.pi, 0.0 * O["where"](O["isinf"](input), 0.0, input) + 0.0)
 
 
 def polar(abs: Any, angle: Any) -> Any:
