@@ -16,7 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
-from gradcli.engine.record.composite import bottom, called, in_float32, multiple
+from gradcli.engine.record.composite import bottom, called, in_float32, multiple, rowwise
 from gradcli.engine.record.dtype_checks import one_number, same_dtype
 from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -319,7 +319,7 @@ def mvlgamma(input: Any, p: int) -> Any:
         raise bad_value("p has to be greater than or equal to 1")
     charge_shape((p, 400, max(1, input.numel())), 1)
     total = sum(O["lgamma"](input - 0.5 * j) for j in range(p))
-    return total + 0.25 * p * (p - 1) * float(np.log(np.pi))
+    return rowwise(total + 0.25 * p * (p - 1) * float(np.log(np.pi)))
 
 
 def logit(input: Any, eps: float | None = None) -> Any:

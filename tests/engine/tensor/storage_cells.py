@@ -205,6 +205,8 @@ for made in (
     torch.stack([table.t(), table.t()], 1), torch.zeros_like(table.t()),
     torch.full_like(table[:, ::2], 3), torch.ones_like(table[:1].expand(3, 4)),
     torch.empty_like(table.t(), memory_format=torch.contiguous_format),
+    table.t().double(memory_format=torch.contiguous_format), table.t().long(),
+    table.t().mvlgamma(1), F.rms_norm(table.t(), (3,)),
 ):  # fmt: skip
     print(made.shape, made.stride(), made.is_contiguous())
 
