@@ -209,6 +209,9 @@ for made in (
     table.t().mvlgamma(1), F.rms_norm(table.t(), (3,)),
 ):  # fmt: skip
     print(made.shape, made.stride(), made.is_contiguous())
+for f in (lambda w, x: F.linear(x, w).sum(), lambda w, x: (x[None] @ w.T).tanh().sum()):
+    made = torch.func.vmap(torch.func.grad(f), (None, 0))(torch.ones(2, 3), torch.ones(4, 3))
+    print(made.stride(), made.view(4, -1).shape)
 
 # %% bits and quotients written in place
 x = torch.tensor([5, 4, 7])
