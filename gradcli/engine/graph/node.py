@@ -66,6 +66,7 @@ class Extra:
     versions: tuple[int, ...] | None = None
     index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
+    columns: tuple[int, ...] = ()  # the matrices among the inputs that lie by columns
     rested = False  # of a leaf that was turned off once
     before: Any = None  # of a leaf: a weak reference to what it was in another shape
 

@@ -212,6 +212,11 @@ for made in (
 for f in (lambda w, x: F.linear(x, w).sum(), lambda w, x: (x[None] @ w.T).tanh().sum()):
     made = torch.func.vmap(torch.func.grad(f), (None, 0))(torch.ones(2, 3), torch.ones(4, 3))
     print(made.stride(), made.view(4, -1).shape)
+w = torch.ones(4, 5, requires_grad=True)
+for turned in (w.swapaxes(0, 0), w.T.reshape(5, 4).T, w.T[:].T, w.permute(0, 1), w.T.view(5, 4).T):
+    print(torch.autograd.grad((torch.ones(3, 4) @ turned).square().sum(), w)[0].stride())
+made = torch.tensordot(torch.ones(2, 3, 5), w, ([2], [1])).square().sum()
+print(torch.autograd.grad(made, w)[0].stride())
 
 # %% bits and quotients written in place
 x = torch.tensor([5, 4, 7])
