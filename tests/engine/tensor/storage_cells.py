@@ -215,6 +215,10 @@ for f in (lambda w, x: F.linear(x, w).sum(), lambda w, x: (x[None] @ w.T).tanh()
 w = torch.ones(4, 5, requires_grad=True)
 for turned in (w.swapaxes(0, 0), w.T.reshape(5, 4).T, w.T[:].T, w.permute(0, 1), w.T.view(5, 4).T):
     print(torch.autograd.grad((torch.ones(3, 4) @ turned).square().sum(), w)[0].stride())
+w = torch.ones(2, 1, 3, 3, requires_grad=True)
+made = F.conv_transpose2d(torch.ones(1, 2, 4, 4), w, stride=2).square().sum()
+print(torch.autograd.grad(made, w)[0].stride())
+w = torch.ones(4, 5, requires_grad=True)
 made = torch.tensordot(torch.ones(2, 3, 5), w, ([2], [1])).square().sum()
 print(torch.autograd.grad(made, w)[0].stride())
 
