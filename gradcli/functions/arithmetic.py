@@ -16,7 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
-from gradcli.engine.record.composite import bottom, called, in_float32, multiple
+from gradcli.engine.record.composite import bottom, called, in_float32, multiple, rowwise
 from gradcli.engine.record.dtype_checks import one_number, same_dtype
 from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -323,7 +323,7 @@ def mvlgamma(input: Any, p: int) -> Any:
     charge_shape((p, 400, max(1, input.numel())), 1)
     total = sum(O["lgamma"](input - 0.5 * j) for j in range(p))
     constant = 0.25 * p * (p - 1) * float(np.log(np.pi))
-    return called(total + constant, "MvlgammaBackward0", input)
+    return called(rowwise(total + constant), "MvlgammaBackward0", input)
 
 
 def logit(input: Any, eps: float | None = None) -> Any:
@@ -388,7 +388,7 @@ def angle(input: Any) -> Any:
     """The angle of complex numbers; of real ones 0 or pi."""
     if input.is_complex():
         return called(O["atan2"](input.imag, input.real), "AngleBackward0")
-    return O["where"](input < 0, np.pi, 0.0 * O["where"](O["isinf"](input), 0.0, input))
+    return O["where"](input < 0, np.pi, 0.0 * O["where"](O["isinf"](input), 0.0, input) + 0.0)
 
 
 def polar(abs: Any, angle: Any) -> Any:

@@ -329,7 +329,7 @@ def scatter(
     if reduce not in ("add", "multiply"):
         raise bad_value("reduce argument must be either add or multiply.")
     if not hasattr(src, "shape"):
-        src = input.new_full(tuple(whole(index, f"scatter{_INT}").shape), src)
+        src = input.new_full(tuple(index.shape), src)
     name = "sum" if reduce == "add" else "prod"
     return called(scatter_reduce(input, dim, index, src, name), "ScatterBackward1")
 

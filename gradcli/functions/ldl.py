@@ -76,7 +76,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
     Only the lower triangle of A is read; a negative pivot belongs to a block of two. See
     ``ldl_solve``. Raises as ``ldl_factor_ex``.
     """
-    both, pivots, _ = ldl_factor_ex(A, hermitian=hermitian)
+    both, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
     return results("linalg_ldl_factor", LD=both, pivots=pivots)
 
 

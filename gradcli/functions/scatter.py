@@ -23,6 +23,7 @@ from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import SHORT, byte_mask, no_index
 from gradcli.ops.dims import normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
+from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -195,9 +196,8 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     size = shape[-1] + abs(offset)
     if offset:
         charge_shape((*shape[:-1], size, size))
-        made = O["scatter"](
-            input, (*shape[:-1], size, size), (Ellipsis, *_diagonal(size, size, offset))
-        )
+        index = Apart((Ellipsis, *_diagonal(size, size, offset)))
+        made = O["scatter"](input, (*shape[:-1], size, size), index)
     else:
         made = O["undiagonal"](input, (*shape, size))
     if axes != [rank - 2, rank - 1]:

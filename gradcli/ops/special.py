@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import on_host, special
-from gradcli.ops.exponential import exp, log, log1p
+from gradcli.ops.exponential import exp, log
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
@@ -164,8 +164,8 @@ def _times_log(x: Any, y: Any, function: Any) -> Any:
 def _log_for(t: Any, x: Any, y: Any) -> Any:
     """t times the logarithm of y; 0 where x is 0 and y is not above 0."""
     if is_number(y):
-        return t * math.log(y) if y > 0 else where(x == 0, 0.0, t * float(np.log(y)))
-    return where(logical_and(x == 0, y <= 0), 0.0, t * log(y))
+        return t * math.log(y) if y > 0 else where(x == 0, 0.0, xlogy(t, y))
+    return where(logical_and(x == 0, y <= 0), 0.0, xlogy(t, y))
 
 
 xlogy = elementwise(
@@ -185,8 +185,8 @@ xlogy = elementwise(
 def _log1p_for(t: Any, x: Any, y: Any) -> Any:
     """t times log1p(y); 0 where x is 0 and y is not above -1."""
     if is_number(y):
-        return t * math.log1p(y) if y > -1 else where(x == 0, 0.0, t * float(np.log1p(y)))
-    return where(logical_and(x == 0, y <= -1), 0.0, t * log1p(y))
+        return t * math.log1p(y) if y > -1 else where(x == 0, 0.0, xlog1py(t, y))
+    return where(logical_and(x == 0, y <= -1), 0.0, xlog1py(t, y))
 
 
 xlog1py = elementwise(

@@ -43,6 +43,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more
 from gradcli.engine.graph.own_passes import is_around, passes_by
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
+from gradcli.engine.record.composite import of_its_own
 from gradcli.engine.tensor.conversion import no_array
 from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain
@@ -354,7 +355,10 @@ def _pull_back(
             inner.append(o.content)
             weights.append(c)
         found = _pull_back(inner, leaves, weights, create_graph, cut, passed | {top})
-        return [None if g is None else sample.around(g) for g in found]
+        return [
+            None if g is None else sample.around(_in_rows(g, leaf, weights))
+            for g, leaf in zip(found, leaves, strict=True)
+        ]
     plain = [c.primal if rank_of(c) == top else c for c in cotangents]
     primals = [o.primal if mine else o for o, mine in zip(outputs, at_top, strict=True)]
     moved = [(o.tangent, c) for o, c in zip(outputs, plain, strict=True) if rank_of(o) == top]
@@ -370,6 +374,17 @@ def _pull_back(
         if t is not None:
             found[i] = sample.__class__(OPERATORS["zeros_like"](t) if g is None else g, t, top)
     return found
+
+
+def _in_rows(g: Any, leaf: Any, weights: Sequence[Any]) -> Any:
+    """A batch of gradients, laid out in rows where their matrices lie so and products by transposes
+    made columns. Of one matrix alone the product itself looks after this."""
+    if isinstance(g, Plain) and g.ndim == 3 and not g.array.flags.c_contiguous:
+        array, lies = g.own_array(), bottom(leaf).own_array()
+        shared = any(np.may_share_memory(array, v.array) for w in weights for v in tensors_of(w))
+        if array.mT.flags.c_contiguous and lies[:1].flags.c_contiguous and not shared:
+            of_its_own(g).array = np.ascontiguousarray(array)
+    return g
 
 
 def _for_each(

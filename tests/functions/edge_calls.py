@@ -307,6 +307,9 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
         "torch.chain_matmul(x,x.t())",
     )),
     (np.array([-1.0, -0.5, 0.0, 2.0, -0.0]), (
+        "torch.angle(x)", "torch.diag_embed(x,1)", "torch.diagflat(x,-2)",
+        "torch.adaptive_max_pool1d(x[None],2)", "torch.xlogy(x,x.detach()*0)*(x.detach()>5)",
+        "torch.special.xlog1py(x,x.detach()*0-1)*(x.detach()>5)",
         "torch.view_as_real(torch.sqrt(torch.complex(x,0*x)))",
         "torch.view_as_real(torch.log(torch.complex(x,0*x)))",
         "torch.view_as_real(torch.acos(torch.complex(x,0*x)))",

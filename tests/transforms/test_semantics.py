@@ -108,6 +108,7 @@ LOGITS = torch.tensor(np.cos(np.arange(24.0)).reshape(4, 2, 3))
     (lambda x, i: x[i], A), (lambda x, i: x[i[0]], A), (lambda x, i: x.gather(0, i), A),
     (lambda x, i: x.take(i), A), (lambda x, i: x.index_select(0, i), A),
     (lambda x, i: torch.take_along_dim(x, i, 0), A), (lambda x, i: x.scatter(0, i, 0.5), A),
+    (lambda x, i: x.scatter(0, i, 0.5, reduce="add"), A),
     (lambda x, i: x.scatter_add(0, i, x[:2]), A), (lambda x, i: x.index_add(0, i, x[:2]), A),
     (lambda x, i: x.index_copy(0, i[:1], x[1:2]), A), (lambda x, i: x.index_fill(0, i, 2.0), A),
     (lambda x, i: F.cross_entropy(x, i), LOGITS), (lambda x, i: F.nll_loss(x, i), LOGITS),

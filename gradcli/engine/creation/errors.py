@@ -94,7 +94,7 @@ def _wrong_row(data: Any, sizes: Sequence[int]) -> Fault | None:
                 if isinstance(value, np.ndarray):
                     return bad_type(message, help=help, torch=text)
                 text = f"'{type(value).__name__}' object cannot be interpreted as an integer"
-                if _has_floats(data):
+                if has_floats(data):
                     text = f"must be real number, not {type(value).__name__}"
                 return bad_type(message, help=help, torch=text)
         elif not row:
@@ -108,7 +108,8 @@ def _wrong_row(data: Any, sizes: Sequence[int]) -> Fault | None:
     return None
 
 
-def _has_floats(data: Any) -> bool:
+def has_floats(data: Any) -> bool:
+    """Whether a number in nested lists, or the number itself, is a float or complex."""
     work = [data]
     while work:
         value = work.pop()
@@ -122,7 +123,7 @@ def _has_floats(data: Any) -> bool:
 def of_wide_numbers(data: Any, fault: Fault, floats: bool) -> bool:
     """Whether nothing is wrong but whole numbers beyond int64, where ``floats`` are made of them
     or are among them."""
-    return fault.message == too_long().message and (floats or _has_floats(data))
+    return fault.message == too_long().message and (floats or has_floats(data))
 
 
 def does_not_hold(dtype: str) -> RuntimeFault:

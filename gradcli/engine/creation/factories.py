@@ -26,6 +26,7 @@ from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import copy_order, format_order, in_format
 from gradcli.ops.errors import (
+    OverflowFault,
     RuntimeFault,
     TypeFault,
     UnwrittenFault,
@@ -109,7 +110,8 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
     kind = array.dtype.kind
     if kinds is not None and array.dtype != np.uint64:
         return array, kinds
-    if kind == "f" or not array.size:
+    # NumPy makes floats of whole numbers on both sides of 2**63.
+    if not array.size or (kind == "f" and words.has_floats(data)):
         return array, dtypes.get_default_dtype()
     if kind == "c":
         return array, dtypes.number_dtype(1j)
@@ -332,6 +334,8 @@ def arange(
     if any(isinstance(v, complex) for v in (start, end, step)):
         raise bad_dtype("value cannot be converted to type double without overflow")
     whole = all(isinstance(v, int) for v in (start, end, step))
+    if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in (start, end, step)):
+        raise OverflowFault("E0303", "int too big to convert", help="write it as a float")
     target = (
         (dtypes.int64 if whole else dtypes.get_default_dtype())
         if dtype is None
@@ -341,7 +345,7 @@ def arange(
         raise RuntimeFault("E0303", f"unsupported range: {start} -> {end}")
     signed = step > 0 or step < 0  # NaN is neither
     if target is dtypes.int64 and signed:
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = (target.entry(int(v)) for v in (start, end, step))
         if not step:  # PyTorch finds it later than a step that was given as 0
             raise ValueFault("E0303", "step must be nonzero")
     if not signed or (end - start) * step < 0:

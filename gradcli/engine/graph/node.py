@@ -67,6 +67,7 @@ class Extra:
     index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
     since = 0  # where a pass ended that met choices and was recorded: its first node's number
+    columns: tuple[int, ...] = ()  # the matrices among the inputs that lie by columns
     rested = False  # of a leaf that was turned off once
     before: Any = None  # of a leaf: a weak reference to what it was in another shape
 

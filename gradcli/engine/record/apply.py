@@ -332,6 +332,8 @@ def record(
             stamp_index(node)
     else:
         node.extra = None
+    if op.node.get("columns"):
+        note_columns(node, *[a.array for a in inputs])
     if variadic:
         more(node).shapes = tuple(np.shape(a.array) if isinstance(a, Plain) else () for a in inputs)
     else:
@@ -346,6 +348,13 @@ def record(
                 if a.__class__ in NUMBERS:
                     more(node).params.setdefault("number", a)
     out.edge = node
+
+
+def note_columns(node: Node, *operands: Any) -> None:
+    """Note which of a product's matrices lie by columns: their gradients shall, too."""
+    for i, x in enumerate(operands):
+        if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous:
+            more(node).columns += (i,)
 
 
 def _save(

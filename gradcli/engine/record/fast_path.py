@@ -31,7 +31,16 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import EMPTY, Extra, next_number
-from gradcli.engine.record.apply import MISFITS, NUMBERS, apply, explained, finish, note_view, stamp
+from gradcli.engine.record.apply import (
+    MISFITS,
+    NUMBERS,
+    apply,
+    explained,
+    finish,
+    note_columns,
+    note_view,
+    stamp,
+)
 from gradcli.engine.record.arguments import ABSENT, Parameters, Source, looked_at, parameters_of
 from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.out import into
@@ -399,6 +408,8 @@ def _recording(
         "node.dtype = dtype",
         *(["node.extra = extra = new(Extra)", f"extra.params = {_dict(op.params)}"] if op.params
           else ["node.extra = None"]),
+        *(["if not (x0.flags.c_contiguous and x1.flags.c_contiguous): note_columns(node, x0, x1)"]
+          if op.node.get("columns") else []),
         *(["if writes: stamp_index(node)"] if op.by_index else []),
         *_saving(op, values, numbers, active),
         "out.edge = node",
@@ -546,7 +557,8 @@ _NAMES: dict[str, Any] = {
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,
     "into": into, "laid_as": laid_as, "looked_at": looked_at, "marked": _marked, "mode": mode,
-    "new": object.__new__, "next_number": next_number, "not_a": not_a, "note_view": note_view,
+    "new": object.__new__, "next_number": next_number, "not_a": not_a,
+    "note_columns": note_columns, "note_view": note_view,
     "of_numbers": _of_numbers, "of_others": _of_others, "outside": outside, "rebound": _rebound,
     "stamp": stamp, "stamp_index": stamp_index, "theirs": theirs, "wrap": wrap, "writes": writes,
     "__name__": __name__,

@@ -46,7 +46,7 @@ def into(
     name = str(getattr(function, "__name__", None) or getattr(function, "name", "this"))
     targets = out if isinstance(out, tuple | list) else (out,)
     _refuse_traced(name, (*args, *options.values(), *targets))
-    for target in targets:
+    for target in targets or (out,):
         if not isinstance(target, Plain):
             raise bad_type(f"out must be a tensor, got {type(target).__name__}")
     operands: list[Any] = []

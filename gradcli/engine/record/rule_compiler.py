@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import AccumulateGrad, Freed, Node, Part, freed, verify
+from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import leading
@@ -158,7 +158,7 @@ def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any])
     scope: dict[str, Any] = {
         "verify": verify, "conj": _conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
         "nothing": (None,) * (len(op.inputs) + 1), "writes": writes, "verify_index": verify_index,
-        "laid_as": laid_as, "by_columns": _by_columns,
+        "laid_as": laid_as,
         "mT": OPERATORS["mT"].compute if reading is on_arrays else OPERATORS["mT"],
     }  # fmt: skip
     for i, rule in enumerate(op.rules):
@@ -172,20 +172,6 @@ def _for_edges(terms: dict[int, str], numbers: tuple[bool, ...]) -> str:
     given = (f"None if e{i} is None else {terms[i]}" if i in terms else "None" for i in
              range(len(numbers)))  # fmt: skip
     return f"({', '.join(given)},)"
-
-
-def _by_columns(edge: Any) -> bool:
-    """Whether a matrix lies in memory by columns, by its place in the graph: a transposed one."""
-    if len(edge.shape) != 2:
-        return False
-    turned = False
-    while edge.op.node.get("turned") and edge.edges[0]:
-        edge, turned = edge.edges[0], not turned
-    if edge.__class__ is AccumulateGrad and (leaf := edge.owner()) is not None:
-        array = leaf.own_array()
-        lies = array.flags.f_contiguous and not array.flags.c_contiguous
-        return bool(lies is not turned)
-    return turned
 
 
 def _conj(value: Any) -> Any:
@@ -255,9 +241,8 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
         g, y = (words[op.reads[i].index(n)] for n in ("g", op.inputs[1 - i]))
         other = f"r{1 - i}(mT({g}), mT({y}), e{i}.shape[::-1])"
         alone = f"mT(r1({y}, {g}, e1.shape[::-1]))" if i else term  # of a vector: outer(g, x).T
-        term = (
-            f"((mT({other}) if len(node.shape) > 1 else {alone}) if by_columns(e{i}) else {term})"
-        )
+        columns = f"(mT({other}) if len(node.shape) > 1 else {alone})"
+        term = f"({columns} if node.extra is not None and {i} in node.extra.columns else {term})"
     if op.kind == "elementwise" and not op.scaled[i]:
         term = f"g * conj({term})" if is_complex else f"g * {term}"
     elif turned:

@@ -88,7 +88,8 @@ class Conversions:
         if memory_format is not None and memory_format is not dtypes.preserve_format:
             format_order(memory_format, len(self.shape))
             lies = getattr(found, "own_array", None)  # a value of a transform is laid out anew
-            if copy or lies is None or suggested_format(lies()) != memory_format.name:
+            turned = lies is None or suggested_format(lies()) != memory_format.name
+            if copy or turned or found is not self:
                 return OPERATORS["clone"](found, memory_format)
         return OPERATORS["clone"](self) if copy and found is self else found
 

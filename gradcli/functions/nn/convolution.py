@@ -239,8 +239,9 @@ def _added_windows(
     if min(out) < 1:
         said = f"Given input size per channel: {list(old)}. Calculated output size per channel:"
         raise bad_shape(f"{said} {list(out)}. Output size is too small")
-    volume = weight.shape[1] * math.prod(kernel)
-    rows = _O["transpose"](_O["reshape"](weight, (groups, weight.shape[0] // groups, volume)), 1, 2)
+    volume, dense = weight.shape[1] * math.prod(kernel), _O["pad"](weight, (0, 0))
+    grouped = _O["reshape"](dense, (groups, weight.shape[0] // groups, volume))
+    rows = _O["transpose"](grouped, 1, 2)
     entries = (n, groups, weight.shape[0] // groups, math.prod(old))
     blocks = (n, channels, *kernel, *old)
     charge_shape(blocks)

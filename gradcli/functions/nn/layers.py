@@ -201,7 +201,7 @@ def rms_norm(
     if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
         said = f"same shape as normalized_shape, but got weight of shape {list(weight.shape)}"
         raise bad_shape(f"Expected weight to be of {said}")
-    return _narrow(_scaled(out, weight, None), input)
+    return rowwise(_narrow(_scaled(out, weight, None), input))
 
 
 def _beside_channels(input: Any) -> tuple[int, ...]:

@@ -351,9 +351,10 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = in_ranks(
 
 
 def _adaptive_max_pool(
-    input: Any, output_size: Any, return_indices: Any = False, *, _rank: int
+    input: Any, output_size: Any, return_indices: Any = False, *, _rank: int, _both: bool = False
 ) -> Any:
     """The largest entries of so many windows of ``(N, C, SIZES)`` as are asked for."""
+    return_indices = return_indices or _both
     wanted = _wanted("adaptive_max_pool", input, output_size, _rank)
     sizes = tuple(input.shape[-_rank:])
     check_floating(input, f"adaptive_max_pool{max(_rank, 2)}d", True)

@@ -13,7 +13,6 @@
                 which leads to the input: see ``engine.record.piecewise_linear``
     saves_result  to its result instead
     dense       its gradient has memory of its own, where the rule gives a view
-    turned      of a matrix by rows it gives one by columns
     columns     of a matrix that lies by columns its gradient does, too
 
 A node says how the operator was called: ``shape`` of the result, ``edges``, ``extra.params``, and

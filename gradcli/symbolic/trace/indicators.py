@@ -79,13 +79,20 @@ def fmod(x: Any, y: Any) -> Any:
 @operation("xlogy")
 def xlogy(x: Any, y: Any) -> Symbol:
     """x*log(y), 0 where x is 0."""
-    return where(call("eq", [x, as_symbol(0)]), as_symbol(0), x * call("log", [y]))
+    return _unless_zero(x, x * call("log", [y]))
 
 
 @operation("xlog1py")
 def xlog1py(x: Any, y: Any) -> Symbol:
     """x*log1p(y), 0 where x is 0."""
-    return where(call("eq", [x, as_symbol(0)]), as_symbol(0), x * call("log1p", [y]))
+    return _unless_zero(x, x * call("log1p", [y]))
+
+
+def _unless_zero(x: Any, product: Symbol) -> Symbol:
+    """A product, 0 where its factor x is: in a rule that is what arrives there, seldom 0."""
+    if in_a_rule():
+        return product
+    return where(call("eq", [x, as_symbol(0)]), as_symbol(0), product)
 
 
 @operation("isclose")

@@ -205,8 +205,22 @@ for made in (
     torch.stack([table.t(), table.t()], 1), torch.zeros_like(table.t()),
     torch.full_like(table[:, ::2], 3), torch.ones_like(table[:1].expand(3, 4)),
     torch.empty_like(table.t(), memory_format=torch.contiguous_format),
+    table.t().double(memory_format=torch.contiguous_format), table.t().long(),
+    table.t().mvlgamma(1), F.rms_norm(table.t(), (3,)),
 ):  # fmt: skip
     print(made.shape, made.stride(), made.is_contiguous())
+for f in (lambda w, x: F.linear(x, w).sum(), lambda w, x: (x[None] @ w.T).tanh().sum()):
+    made = torch.func.vmap(torch.func.grad(f), (None, 0))(torch.ones(2, 3), torch.ones(4, 3))
+    print(made.stride(), made.view(4, -1).shape)
+w = torch.ones(4, 5, requires_grad=True)
+for turned in (w.swapaxes(0, 0), w.T.reshape(5, 4).T, w.T[:].T, w.permute(0, 1), w.T.view(5, 4).T):
+    print(torch.autograd.grad((torch.ones(3, 4) @ turned).square().sum(), w)[0].stride())
+w = torch.ones(2, 1, 3, 3, requires_grad=True)
+made = F.conv_transpose2d(torch.ones(1, 2, 4, 4), w, stride=2).square().sum()
+print(torch.autograd.grad(made, w)[0].stride())
+w = torch.ones(4, 5, requires_grad=True)
+made = torch.tensordot(torch.ones(2, 3, 5), w, ([2], [1])).square().sum()
+print(torch.autograd.grad(made, w)[0].stride())
 
 # %% bits and quotients written in place
 x = torch.tensor([5, 4, 7])
