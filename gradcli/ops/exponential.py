@@ -121,6 +121,7 @@ sigmoid = elementwise(
     _sigmoid,
     lambda t, out: t * (1.0 - out) * out,
     aliases=("expit",),
+    holds=2,
     doc="The logistic function 1/(1 + exp(-x)).",
     edges="the slope is read off the result, as in PyTorch: 0 from x = 37 on",
     values={0: 0.5},
@@ -169,6 +170,7 @@ logit = elementwise(
     "logit",
     lambda x: np.log(x / (1.0 - x)),
     lambda t, x: t / (OPERATORS["sqrt"](x) * OPERATORS["sqrt"](1.0 - x)) ** 2,
+    holds=2,
     doc="The inverse of sigmoid: log(x/(1 - x)).",
     domain="0 < x < 1",
     example="logit(x) --x 0.3",
@@ -205,6 +207,7 @@ softsign = elementwise(
     "softsign",
     lambda x: x / (1.0 + np.abs(x)),
     lambda t, x: t * (1.0 / (1.0 + x * sign(x))) ** 2,
+    holds=2,
     doc="x/(1 + abs(x)).",
     refuses={"complex": "softsign_cpu"},
     numpy="""def _softsign(x):
