@@ -73,6 +73,14 @@ def test_what_does_not_fit_is_refused_first(budget, name):
 
 MATRIX = gradcli.rand(400, 400, dtype=gradcli.float64) + gradcli.eye(400).double()
 ROWS = gradcli.rand(4, 100_000, dtype=gradcli.float64)
+
+
+def slope(function, *given):
+    """The gradient of a sum by what it is of, from a tensor that requires one."""
+    x = given[0].clone().requires_grad_()
+    return gradcli.autograd.grad(function(x, *given[1:]).sum(), x)
+
+
 SEVERAL = {  # what is held beside the result, which LAPACK does not show to tracemalloc
     "sigmoid": lambda: ROWS.sigmoid(),
     "rsqrt": lambda: ROWS.rsqrt(),
@@ -85,6 +93,10 @@ SEVERAL = {  # what is held beside the result, which LAPACK does not show to tra
     "inv": lambda: MATRIX.inverse(),
     "qr": lambda: gradcli.linalg.qr(MATRIX),
     "matrix_exp": lambda: MATRIX.matrix_exp(),
+    "slopes of a product": lambda: slope(lambda x: x * 2.0, ROWS),
+    "slopes of erfcx": lambda: slope(gradcli.special.erfcx, ROWS),
+    "slopes of matrix_exp": lambda: slope(gradcli.matrix_exp, MATRIX),
+    "slopes of lgamma": lambda: slope(gradcli.lgamma, ROWS),
     "lu_unpack": lambda: gradcli.lu_unpack(*gradcli.linalg.lu_factor(MATRIX)),
 }
 

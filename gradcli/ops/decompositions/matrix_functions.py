@@ -23,6 +23,7 @@ from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
 from gradcli.ops.linalg import _square, inv, times_powers
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import expand, mT
@@ -168,7 +169,8 @@ def analytic(
     compute = _levelled(compute)
 
     def along_value(x: Any, y: Any) -> Any:
-        _square(along.name, x)
+        _square(along.name, x)  # then of a matrix of twice the side
+        charge_shape((4 * facts["holds"] + 8, *np.shape(x)), x.itemsize)
         x, y = np.broadcast_arrays(x, y)
         return _corner(compute(_block(x, y)))
 
@@ -198,7 +200,6 @@ def analytic(
         jax=written("np", facts["jax"]),
         pytorch=written("torch", facts["pytorch"]),
         latex=rf"\operatorname{{D}}{facts['latex']}",
-        holds=2 * facts["holds"] + 4,  # a matrix of twice the side, of two such operands
         doc=f"The derivative of {name}(x) along y.",
         example=f'sum({name}_along(A, B)) --A "2,1;1,3" --B "1,0;2,1"',
         core="(n,n),(n,n)->(n,n)",
