@@ -307,8 +307,7 @@ def _length(
     """The p-norm of sizes over ``share ** (1/p)``; scaled where powers would leave the floats."""
     if p != 2:
         charge_shape(size.shape, size.itemsize)
-    powers = size * size if p == 2 else size**p
-    total = accurate_sum(powers, axes, keepdim)
+    total = accurate_sum(size * size if p == 2 else size**p, axes, keepdim)
     out = np.sqrt(total / share) if p == 2 else (total / share) ** (1.0 / p)
     info = np.finfo(total.dtype)
     fits = (total > info.tiny / info.eps) & (total < info.max)
@@ -318,8 +317,8 @@ def _length(
     if p > 0 and share > 0 and (fits | (np.reshape(most, np.shape(total)) == 0)).all():
         return out  # what is no power of zeros needs no scaling
     safe = np.where((most > 0) & (most < np.inf), most, most.dtype.type(1))
-    powers = (size / safe) ** p
-    total = accurate_sum(powers, axes, keepdim) / share
+    charge_shape((2, *size.shape), size.itemsize)
+    total = accurate_sum((size / safe) ** p, axes, keepdim) / share
     # Each by its own: a norm does not depend on what lies beside it.
     found = np.reshape(safe, np.shape(total)) * total ** (1.0 / p)
     found = np.where(np.reshape(most, np.shape(total)) == 0, 0.0, found)  # where 1/p is 0 too
