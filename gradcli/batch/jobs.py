@@ -40,6 +40,7 @@ from gradcli.language.diagnostics.runtime import placed
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
+from gradcli.ops.memory_budget import held_from_here, put_back, set_budget
 from gradcli.transforms.check import by_axes, hidden, slope, tolerance
 from gradcli.transforms.functional import hessian
 from gradcli.transforms.reverse import jacobian
@@ -149,6 +150,8 @@ class JobWorker:
         for place, raw in enumerate(chunk.data.split(b"\n")):
             number = chunk.first + place
             id: Any = None
+            budget = set_budget(self.limits.memory)  # a derivative takes more than a run
+            held_from_here()
             try:
                 id, line = self.reader.parsed(text_of(raw))
                 if poisoned and number in poisoned:
@@ -160,6 +163,8 @@ class JobWorker:
                 problem = fault
             except Exception as fault:
                 problem = placed(fault, prepare("0"), [])
+            finally:
+                put_back(budget)
             failed.append((place, number))
             lines.append(error_line(number, id, problem))
         body = "".join(lines).encode()

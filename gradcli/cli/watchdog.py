@@ -68,23 +68,31 @@ _speaking = _thread.allocate_lock()
 """Held while it is decided who tells of a limit: the computation, or the thread that ends it."""
 
 
-def start(seconds: float, memory: int = 0) -> None:
+def start(seconds: float, memory: int = 0) -> bool:
     """Limit what follows to ``seconds`` of wall time (E0608) and ``memory`` bytes (E0602); 0: none.
 
-    Where the fault cannot get through, the process ends, unless it is a session's.
+    Where the fault cannot get through, the process ends, unless it is a session's. Inside another
+    one of a session it has the time that is left. Gives whether it is the outermost.
     """
     watch = _watch
-    watch.final = final = not watch.lasting
-    watch.running, watch.seconds, watch.memory, watch.told = True, seconds, memory, 0.0
-    watch.deadline = time.monotonic() + seconds if seconds > 0 else float("inf")
+    inside = watch.lasting and watch.running
+    if inside and memory == watch.memory:
+        return False
+    watch.memory = memory
     set_budget(memory or None)  # for what runs outside the program too: a backward pass
     watch.base = held_from_here()
+    if inside:
+        return False
+    watch.final = final = not watch.lasting
+    watch.running, watch.seconds, watch.told = True, seconds, 0.0
+    watch.deadline = time.monotonic() + seconds if seconds > 0 else float("inf")
     if hasattr(signal, "setitimer") and (seconds > 0 or memory):
         signal.signal(signal.SIGALRM, _pulse)
         signal.setitimer(signal.ITIMER_REAL, PULSE, PULSE)
     if final and not watch.guarded:
         watch.guarded = True
         _thread.start_new_thread(_guard, (_interrupts(),))
+    return True
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gradcli.ops.errors import ValueFault, bad_type
+from gradcli.ops.memory_budget import charge_shape
 
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
@@ -40,6 +41,7 @@ def tensor_record(data: object, dtype_name: str | None = None) -> dict[str, obje
             return {"data": number, "shape": [], "dtype": "float64"}
     if array.dtype.kind not in "biufc":
         raise bad_type(f"a value of dtype {array.dtype} has no record")
+    charge_shape(array.shape, 64)  # numbers of Python, then text
     return {
         "data": _nested(array),
         "shape": list(array.shape),

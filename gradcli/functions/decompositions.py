@@ -395,8 +395,8 @@ def lu_unpack(
             raise bad_dtype(f"torch.lu_unpack: {said}")
         if given.size and not 1 <= given.min() <= given.max() <= m:
             raise bad_value("pivots passed to lu_unpack must be between 1 and LU.size(-2)")
-        rows = np.eye(m, dtype=LU_data.dtype.numpy)[_order(LU_pivots, m)]
-        P = wrap(np.ascontiguousarray(np.swapaxes(rows, -1, -2)), LU_data.dtype)
+        P = LU_data.new_zeros((*LU_data.shape[:-2], m, m))
+        np.put_along_axis(P.array, _order(LU_pivots, m)[..., None, :], 1, -2)
     return results("lu_unpack", P=P, L=low, U=high)
 
 

@@ -37,6 +37,7 @@ from gradcli.ops.errors import (
     bad_shape,
     bad_value,
 )  # fmt: skip
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
 
@@ -106,6 +107,7 @@ def _some(input: Any, dim: int, start: int, stop: int, descending: bool = False)
     size = input.array.shape[dim] if input.__class__ is Tensor else 0
     if size >= LONG and 0 < 2 * (stop - start) < size:
         rows = np.moveaxis(input.array, dim, -1)
+        charge_shape((size,), rows.itemsize + 4)  # a row in parts, and what lies in which
         found = np.empty((*rows.shape[:-1], stop - start), np.int64)
         for at in np.ndindex(rows.shape[:-1]):
             if descending:

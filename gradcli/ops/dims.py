@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import IndexFault, TypeFault, bad_argument, bad_dim, bad_shape, bad_value
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import appears_twice
 
@@ -17,7 +18,10 @@ Dims = int | Sequence[int] | None
 
 def in_rows(x: Any) -> Any:
     """``x`` as PyTorch lays out a new array in memory: row after row; a copy where it is not so."""
-    return x if x.flags.c_contiguous else x.copy()
+    if x.flags.c_contiguous:
+        return x
+    charge_shape(x.shape, x.itemsize)
+    return x.copy()
 
 
 def in_columns(x: Any) -> Any:

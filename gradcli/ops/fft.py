@@ -39,6 +39,7 @@ fourier: Operator = linear(
     lambda x, dim=-1, inverse=False, norm="backward": _fourier(x, dim, inverse, norm),
     lambda g, dim, inverse, norm: fourier(g, dim, not inverse, _OTHER[norm]),
     grad_name="FftC2CBackward0",
+    holds=2,
     doc="The discrete Fourier transform along a dimension, or its inverse; always complex.",
     batching=transformed,
     public=False,

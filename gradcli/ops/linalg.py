@@ -56,6 +56,7 @@ inv = general(
     aliases=("inverse",),
     grad_name="LinalgInvExBackward0",
     refuses={"half": "linalg.inv: Low precision dtypes not supported. Got Half"},
+    holds=3,
     doc="The inverse of a square matrix.",
     domain="det(x) != 0",
     core="(n,n)->(n,n)",
@@ -115,8 +116,7 @@ def _equilibrated(x: Any, *along: Any) -> tuple[Any, ...]:
 
 def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
     """U, s, V' and det(U)*det(V'); NaN of every matrix that is not finite."""
-    shape = _square("adjugate", x)
-    charge_shape((*shape, shape[-1]))
+    _square("adjugate", x)
     finite = np.isfinite(x).all((-2, -1))[..., None]
     u, s, vh = np.linalg.svd(np.where(finite[..., None], x, 0))
     return u, np.where(finite, s, np.nan), vh, np.linalg.det(u) * np.linalg.det(vh)
@@ -125,6 +125,7 @@ def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
 def _without(s: Any, many: int) -> Any:
     """Products of s without ``many`` different entries, by their places; 0 where two are one."""
     n = s.shape[-1]
+    charge_shape((3, *s.shape[:-1]) + (n,) * many)
     zero = s == 0
     safe = np.where(zero, 1.0, s).astype(s.dtype)
     lead = s.shape[:-1]
@@ -268,6 +269,7 @@ adjugate: Operator = general(
     lambda g, x: mT(adjugate_along(x, mT(g))),
     jvp=lambda tx, x: adjugate_along(x, tx),
     refuses={"half": "lu_cpu"},
+    holds=4,
     doc="det(x)*inv(x), at any rank: the transpose of the matrix of cofactors.",
     core="(n,n)->(n,n)",
     latex=r"\operatorname{adj}",
@@ -511,6 +513,7 @@ solve = general(
         "bool int": "linalg.solve: Expected a floating point or complex tensor as input. Got {}",
         "half": (UnwrittenFault, "\"lu_cpu\" not implemented for 'Half'"),
     },
+    holds=1.5,
     doc="The z with x @ z = y, for a vector y or for the columns of a matrix.",
     domain="det(x) != 0",
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
@@ -559,6 +562,7 @@ cholesky = general(
     jvp=_cholesky_jvp,
     grad_name="LinalgCholeskyExBackward0",
     refuses={"half": "cholesky_cpu"},
+    holds=3,
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
     domain="symmetric positive definite x",
     edges="of (x + x.H)/2, so that value and derivative agree where x is not symmetric",

@@ -300,19 +300,20 @@ def _length(
     size: Any, axes: tuple[int, ...] | None, keepdim: bool, p: float = 2, share: float = 1
 ) -> Any:
     """The p-norm of sizes over ``share ** (1/p)``; scaled where powers would leave the floats."""
-    powers = size * size if p == 2 else size**p
-    total = accurate_sum(powers, axes, keepdim)
+    if p != 2:
+        charge_shape(size.shape, size.itemsize)
+    total = accurate_sum(size * size if p == 2 else size**p, axes, keepdim)
     out = np.sqrt(total / share) if p == 2 else (total / share) ** (1.0 / p)
     info = np.finfo(total.dtype)
     fits = (total > info.tiny / info.eps) & (total < info.max)
     if fits.all() or not size.size:
         return out
-    most = (np.max if p > 0 else np.min)(size, axis=axes, keepdims=True)
+    most = (np.max if p > 0 else np.min)(np.abs(size), axis=axes, keepdims=True)
     if p > 0 and share > 0 and (fits | (np.reshape(most, np.shape(total)) == 0)).all():
         return out  # what is no power of zeros needs no scaling
     safe = np.where((most > 0) & (most < np.inf), most, most.dtype.type(1))
-    powers = (size / safe) ** p
-    total = accurate_sum(powers, axes, keepdim) / share
+    charge_shape((2, *size.shape), size.itemsize)
+    total = accurate_sum((size / safe) ** p, axes, keepdim) / share
     # Each by its own: a norm does not depend on what lies beside it.
     found = np.reshape(safe, np.shape(total)) * total ** (1.0 / p)
     found = np.where(np.reshape(most, np.shape(total)) == 0, 0.0, found)  # where 1/p is 0 too
@@ -350,9 +351,9 @@ def _norm(x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
         if least < total < most:
             return np.sqrt(total)
     axes = _axes(x, dim)
-    size = np.abs(x)
     if p in (2, "fro", None):
-        return _length(size, axes, keepdim)
+        return _length(np.abs(x) if is_complex(x) else x, axes, keepdim)
+    size = np.abs(x)
     if p.__class__ is complex:
         raise bad_value("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if p < 0:

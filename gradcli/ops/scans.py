@@ -150,6 +150,7 @@ recurrence: Operator = general(
     lambda g, a, dim: _swept_back(a, g, dim),
     jvp=lambda ta, tb, a, out, dim: recurrence(a, tb + ta * one_before(out, dim, zeros_like), dim),
     dtypes="promote",
+    holds=2,
     doc="s[j] = b[j] + a[j] s[j-1] along a dimension, from s[0] = b[0].",
     batching=both_along,
     public=False,

@@ -155,3 +155,14 @@ def test_what_a_job_says_is_inert(text):
     found = raw([{"id": text, "expr": "x", text: 1}, {"expr": text}, {"expr": "x", "vars": {
         text: 1, "x": 2}}])  # fmt: skip
     assert all(" " <= c <= "~" for c in found.replace("\n", ""))
+
+
+@family("job", [
+    {"expr": "sum(x^3)", "vars": {"x": [1.0] * 1000}, "command": "hess"},
+    {"expr": "x*x", "vars": {"x": [1.0] * 1000}, "command": "jac"},
+    {"expr": "ones(200000)*x", "vars": {"x": 2}, "command": "eval"},
+])  # fmt: skip
+def test_a_derivative_and_its_record_take_no_more_memory_than_a_run_may(job):
+    small = {"expr": "x*x", "vars": {"x": 2}, "command": "hess"}
+    before, row, after = jobs(small, job, small, limits=Limits(memory=10 << 20))
+    assert row["error"]["code"] == "E0602" and before["ok"] and after["ok"]

@@ -118,11 +118,13 @@ class Session:
             with self.bounded(), self.interrupts.allowed():
                 modules = units(source, mode)
             for module in modules:
-                yield self._statement(source, module, mode)
+                with self.bounded():
+                    value = self._statement(source, module, mode)
+                yield value
 
     def _statement(self, source: Source, module: n.Module, mode: str) -> Any:
         noted.clear()  # each statement warns anew
-        with self.bounded(), self.interrupts.allowed():
+        with self.interrupts.allowed():
             program = self._checked(source, module, mode)
         dtype = dtypes.get_default_dtype()
         with self.transaction():
@@ -195,12 +197,14 @@ class Session:
 
     @contextmanager
     def bounded(self) -> Iterator[None]:
-        """The seconds and the memory that a statement may take, for the block."""
-        watchdog.start(self.timeout, self.limits.memory or 0)
+        """The seconds and the memory that a statement may take, for the block; inside another, what
+        is left of them."""
+        outermost = watchdog.start(self.timeout, self.limits.memory or 0)
         try:
             yield
         finally:
-            watchdog.stop()
+            if outermost:
+                watchdog.stop()
 
     # -- functions see the session's variables as they are now ---------------------------------
 
@@ -281,8 +285,10 @@ class Session:
         done = False
         try:
             yield
+            watchdog.stop()  # what follows is done as a whole
             done = keep
         finally:
+            watchdog.stop()
             self.interrupts.computing = 0
             open_log(None)
             if not done:

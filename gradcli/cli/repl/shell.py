@@ -109,8 +109,11 @@ class Shell:
         if word in LEAVING and word not in self.session.variables:
             return False
         try:
-            with unchanged():
-                return self._take(given, word)
+            with unchanged(), self.session.bounded():
+                try:
+                    return self._take(given, word)
+                finally:
+                    watchdog.stop()  # the time that a line may take is over, whoever began it
         except Fault as fault:
             self.complain(fault)
         except KeyboardInterrupt:
@@ -127,8 +130,6 @@ class Shell:
             said = f"gradcli stumbled: {type(problem).__name__}: {problem}"
             help = "this is a fault of gradcli; the session is as it was before"
             self.complain(RuntimeFault("E0999", said, help=help))
-        finally:
-            watchdog.stop()
         return True
 
     def _take(self, given: str, word: str) -> bool:
@@ -244,12 +245,12 @@ def _read(shell: Shell, lines: Iterable[str]) -> str:
             continue
         with shell.session.bounded():
             why = "" if is_command(pending) else unfinished(without_prompts(pending))
-        if not why and not line.strip() and pending.startswith(_DEFINING):
-            why = "block"  # files have empty lines inside classes, and nothing is shown anyway
-        if not why:
+            if not why and not line.strip() and pending.startswith(_DEFINING):
+                why = "block"  # files have empty lines inside classes, and nothing is shown anyway
             failed = shell.failed
-            if not shell.take(pending):
+            if not why and not shell.take(pending):
                 return ""
+        if not why:
             wrong = shell.failed > failed and line.rstrip().endswith(":")
             pending = ""
     if pending and why != "string":

@@ -7,6 +7,7 @@ all it depends on), a leaf's AccumulateGrad as soon as its last contribution is 
 from __future__ import annotations
 
 import _thread
+import math
 import threading
 from collections.abc import Callable, Sequence, Set
 from contextvars import copy_context
@@ -43,7 +44,7 @@ from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, undo
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
-from gradcli.ops.memory_budget import budget, charge
+from gradcli.ops.memory_budget import LARGE, budget, charge
 
 RECORDED = 4096
 """What a node's rule, recorded for a further pass, takes in memory: a few nodes and tensors. Graphs
@@ -277,6 +278,8 @@ def _walk_plain(
                     continue
                 g = zeroed.at(node, False)
             kept = node.saved if node.masks or (weighed and node.weighs) else None
+            if budget.on:
+                _charge(node)
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -320,6 +323,8 @@ def _walk_towards(
                 continue
         if g is not None or node.foreign:
             kept = node.saved if node.masks or (weighed and node.weighs) else None
+            if budget.on:
+                _charge(node)
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -332,6 +337,20 @@ def _walk_towards(
                 careful.kept[node] = kept
         else:
             _pass_by(node, gone)
+
+
+def _charge(node: Node) -> None:
+    """Account for what a node's rules are about to give on arrays, where these are no views.
+
+    What moves entries charges its copies, what is recorded its operators. Raises LimitFault
+    (E0602).
+    """
+    kind = node.op.kind
+    if kind == "linear" or (kind == "elementwise" and not node.shape):
+        return
+    count = sum([math.prod(e.shape) for e in node.edges if e is not None])
+    if count > LARGE:
+        charge(count * node.dtype.itemsize)
 
 
 def _pass_by(node: Node, gone: Freed | None) -> None:
@@ -448,8 +467,8 @@ def _walk(
     for node in order:
         if node.leaf:  # a Severed view has hooks for nothing
             continue
-        if recorded and budget.on:
-            charge(RECORDED)
+        if budget.on:
+            charge(RECORDED) if recorded else _charge(node)
         g = arrived.pop(node, None)
         shut = g is None and node not in offered and node not in zeroed
         if shut:  # what led here leads to others in this pass

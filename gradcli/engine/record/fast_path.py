@@ -339,7 +339,7 @@ def _operation(
     lines = [f"dtype = {values[judged[0]]}._dtype"]
     lines += [f"x{i} = {values[i]}.array" for i in tensors]
     unfit = [f"{values[i]}._dtype is not dtype" for i in judged[1:]] + ["not dtype.quick"]
-    if op.entrywise or len(tensors) == 1 or not _is_plain(op):
+    if op.holds or len(tensors) == 1 or not _is_plain(op):
         size = " * ".join(f"x{i}.size" for i in tensors)
         unfit.append(f"(budget.on and {size} > LARGE)")
     if _may_be_view(op):

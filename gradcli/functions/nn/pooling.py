@@ -196,6 +196,7 @@ def _which(found: Any) -> np.ndarray:
 def _read(input: Any, found: Any, at: Callable, rank: int, apart: bool) -> Any:
     if is_batch(found):
         return found.at_once(lambda x, f: _read(x, f, at, rank, apart), input, found)
+    charge_shape((3 + rank, *found.shape[:-1]))  # places
     where = _which(found)
     index = (*_lead(where.shape, rank), *at(where))
     return _O["getitem"](input, Apart(index) if apart else index)
@@ -241,18 +242,19 @@ def _avg_pool(
         raise bad_value("divisor must be not zero")
     _check_kind(input, f"avg_pool{max(_rank, 2)}d", input.dtype is int64)
     padded = pad(input, sides) if any(sides) else input
-    counted = _O["ones_like"](padded if count_include_pad else input).detach()
-    if not count_include_pad and any(sides):
-        counted = pad(counted, sides)
-    if ceil_mode:
-        more = _extra(padded.shape[-_rank:], sizes, steps, one, sides)
-        padded, counted = (pad(v, more) if any(more) else v for v in (padded, counted))
+    more = _extra(padded.shape[-_rank:], sizes, steps, one, sides) if ceil_mode else ()
     dims = tuple(range(-_rank, 0))
-    total = _O["sum"](windows(padded, sizes, steps, one)[0], dims)
+
+    def added(v: Any) -> Any:
+        v = pad(v, more) if any(more) else v
+        return _O["sum"](windows(v, sizes, steps, one)[0], dims)
+
+    total = added(padded)
     if divisor_override is not None:
         share: Any = divisor_override
     elif ceil_mode or (any(sides) and not count_include_pad):
-        share = _O["sum"](windows(counted, sizes, steps, one)[0], dims)
+        counted = _O["ones_like"](padded if count_include_pad else input).detach()
+        share = added(counted if count_include_pad or not any(sides) else pad(counted, sides))
     else:
         share = math.prod(sizes)
     name = f"AvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"

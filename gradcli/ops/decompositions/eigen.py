@@ -23,11 +23,10 @@ from gradcli.ops.decompositions.packing import (
     one_phase,
     over_gaps,
     packed,
-    square_shape,
     unpacked,
 )
 from gradcli.ops.kinds import general
-from gradcli.ops.linalg import solve
+from gradcli.ops.linalg import _square, solve
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, unsqueeze
 
@@ -37,7 +36,7 @@ def _hermitian(x: Any) -> Any:
 
 
 def _eigh(x: Any, checked: bool = False) -> Any:
-    shape = square_shape("eigh", x)
+    shape = _square("eigh", x)
     values, vectors = decompose("eigh", lambda a: Together(np.linalg.eigh(a)), _hermitian(x))
     return join((values, vectors), shape[:-2], x.dtype)
 
@@ -78,6 +77,7 @@ eigh_parts = general(
     jvp=_eigh_jvp,
     grad_name="LinalgEighBackward0",
     refuses={"half": "linalg_eigh_cpu"},
+    holds=5.2,
     doc="Eigenvalues in ascending order, then eigenvectors, of (x + x.mH)/2.",
     edges="infinite or NaN for the vectors of repeated eigenvalues",
     core="(n,n)->(n),(n,n)",
@@ -91,7 +91,7 @@ eigh_parts = general(
 
 
 def _eigvalsh(x: Any) -> Any:
-    square_shape("eigvalsh", x)
+    _square("eigvalsh", x)
     return decompose("eigvalsh", np.linalg.eigvalsh, _hermitian(x))
 
 
@@ -113,6 +113,7 @@ eigvalsh = general(
     jvp=_eigvalsh_jvp,
     grad_name="LinalgEighBackward0",
     refuses={"half": "linalg_eigh_cpu"},
+    holds=2.1,
     doc="The eigenvalues of (x + x.mH)/2 in ascending order, for a symmetric or Hermitian x.",
     edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
     core="(n,n)->(n)",
@@ -126,7 +127,7 @@ eigvalsh = general(
 
 
 def _eig(x: Any, checked: bool = False) -> Any:
-    shape = square_shape("eig", x)
+    shape = _square("eig", x)
     values, vectors = decompose("eig", lambda a: Together(np.linalg.eig(a)), x)
     return join((values, vectors), shape[:-2], np.result_type(x.dtype, np.complex64))
 
@@ -160,6 +161,7 @@ eig_parts = general(
     jvp=_eig_jvp,
     grad_name="LinalgEigBackward0",
     refuses={"half": "linalg_eig_out_cpu"},
+    holds=6.3,
     doc="Eigenvalues, then eigenvectors of length 1, as complex numbers, of any square matrix.",
     edges="of vectors up to their phase; infinite or NaN for the vectors of repeated eigenvalues",
     public=False,
@@ -167,7 +169,7 @@ eig_parts = general(
 
 
 def _eigvals(x: Any) -> Any:
-    square_shape("eigvals", x)
+    _square("eigvals", x)
     # Not NumPy's eigvals: it may give another order than eig, whose vectors the rule needs.
     found = decompose("eigvals", lambda a: np.linalg.eig(a)[0], x)
     return found.astype(np.result_type(x.dtype, np.complex64))
@@ -190,6 +192,7 @@ eigvals = general(
     jvp=_eigvals_jvp,
     grad_name="LinalgEigBackward0",
     refuses={"half": "linalg_eig_out_cpu"},
+    holds=6.3,
     doc="The eigenvalues of any square matrix, as complex numbers.",
     public=False,
 )

@@ -17,12 +17,12 @@ import numpy as np
 
 from gradcli.ops.conversion import conj
 from gradcli.ops.cupy_compat import on_host
-from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH, square_shape
+from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH
 from gradcli.ops.errors import LinAlgFault, bad_shape
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
-from gradcli.ops.linalg import inv, times_powers
+from gradcli.ops.linalg import _square, inv, times_powers
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator
 from gradcli.ops.products import matmul
@@ -87,7 +87,7 @@ def _matrix_exp(x: Any) -> Any:
 
     Appl. 26 (2005).
     """
-    shape = square_shape("matrix_exp", x)
+    shape = _square("matrix_exp", x)
     a = x.astype(np.float32) if x.dtype == np.float16 else x
     if not a.size:
         return np.zeros_like(x)
@@ -169,8 +169,8 @@ def analytic(
     compute = _levelled(compute)
 
     def along_value(x: Any, y: Any) -> Any:
-        square_shape(along.name, x)
-        charge_shape((4, *np.shape(x)))
+        _square(along.name, x)  # then of a matrix of twice the side
+        charge_shape((4 * facts["holds"] + 8, *np.shape(x)), x.itemsize)
         x, y = np.broadcast_arrays(x, y)
         return _corner(compute(_block(x, y)))
 
@@ -221,6 +221,7 @@ matrix_exp: Operator = analytic(
     lambda x: matrix_exp(x),
     aliases=("expm",),
     grad_name="LinalgMatrixExpBackward0",
+    holds=11,
     doc="The exponential of a square matrix: the sum of x^k / k!.",
     example='sum(matrix_exp(A)) --A "0,1;-1,0"',
     numpy="scipy.linalg.expm",
@@ -304,7 +305,7 @@ def _by_schur(name: str, function: Callable[[Any], Any], x: Any, zero: bool) -> 
     """A function of triangular matrices of the Schur form of each matrix, in double precision."""
     from scipy.linalg import schur  # takes 20 ms, which few programs need
 
-    square_shape(name, x)
+    _square(name, x)
     finite = np.isfinite(x).all((-2, -1))[..., None, None]
     if not finite.all():
         others = np.where(finite, x, np.eye(x.shape[-1], dtype=x.dtype))
@@ -340,7 +341,7 @@ def _solve_sylvester(x: Any, y: Any, z: Any) -> Any:
     """By the Schur forms of x and y: Bartels and Stewart, Comm. ACM 15 (1972)."""
     from scipy import linalg
 
-    m, n = square_shape("solve_sylvester", x)[-1], square_shape("solve_sylvester", y)[-1]
+    m, n = _square("solve_sylvester", x)[-1], _square("solve_sylvester", y)[-1]
     if tuple(np.shape(z))[-2:] != (m, n):
         said = f"solve_sylvester needs a right side of shape ({m}, {n}), got {tuple(np.shape(z))}"
         raise bad_shape(said, operands=((2, f"shape {tuple(np.shape(z))}"),))
@@ -374,6 +375,7 @@ solve_sylvester: Operator = general(
     lambda g, x, y, out: -matmul(mT(out), solve_sylvester(mT(x), mT(y), g)),
     lambda g, x, y: solve_sylvester(mT(x), mT(y), g),
     jvp=lambda tx, ty, tz, x, y, out: solve_sylvester(x, y, tz - matmul(tx, out) - matmul(out, ty)),
+    holds=7.5,
     doc="The q with x @ q + q @ y = z.",
     domain="no eigenvalue of x is minus one of y",
     example='sum(solve_sylvester(A, B, C)) --A "2,1;1,3" --B "1,0;2,1" --C "1,2;3,4"',
@@ -388,6 +390,7 @@ sqrtm = general(
     _sqrtm,
     lambda g, out: solve_sylvester(mT(out), mT(out), g),
     jvp=lambda tx, out: solve_sylvester(out, out, tx),
+    holds=13.5,
     doc="The principal square root of a square matrix: no eigenvalue has a negative real part.",
     domain="no eigenvalue of x is a negative number",
     edges="refused where zero is an eigenvalue",
@@ -401,6 +404,7 @@ logm = analytic(
     "logm",
     _logm,
     lambda x: inv(x),
+    holds=18,
     doc="The principal logarithm of a square matrix: imaginary parts between -pi and pi.",
     domain="no eigenvalue of x is zero or a negative number",
     example='sum(logm(A)) --A "2,1;1,3"',

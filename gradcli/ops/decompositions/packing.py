@@ -26,28 +26,24 @@ from gradcli.ops.conversion import conj
 from gradcli.ops.errors import LinAlgFault, bad_shape, bad_value
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
-from gradcli.ops.linalg import _solved, _square, solve
+from gradcli.ops.linalg import _solved, solve
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.piecewise import abs, where
 from gradcli.ops.reduction import sum
 from gradcli.ops.shape import mT, reshape, undiagonal
 
 
-def matrix_shape(name: str, x: Any) -> tuple[int, ...]:
-    """The shape of x. Raises RuntimeFault (E0301) for fewer than two dimensions."""
+def matrix_shape(name: str, x: Any, arrays: int = 4) -> tuple[int, ...]:
+    """The shape of x, whose factors and what they are worked out in take so many ``arrays``.
+
+    Raises RuntimeFault (E0301) for fewer than two dimensions.
+    """
     shape = tuple(np.shape(x))
     if len(shape) < 2:
         said = f"linalg.{name}: The input tensor A must have at least 2 dimensions."
         raise bad_shape(said, operands=((0, f"shape {shape}"),))
-    side = shape[-2] + shape[-1]
-    charge_shape((*shape[:-2], side, side), 3)
-    return shape
-
-
-def square_shape(name: str, x: Any) -> tuple[int, ...]:
-    """The shape of x. Raises RuntimeFault (E0301) where its last two dimensions differ."""
-    shape = tuple(_square(name, x))
-    charge_shape((*shape, 3))
+    entries = shape[-2] * shape[-1] + min(shape[-2:]) ** 2
+    charge_shape((arrays, *shape[:-2], entries), x.itemsize)
     return shape
 
 

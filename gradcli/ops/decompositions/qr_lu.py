@@ -21,11 +21,10 @@ from gradcli.ops.decompositions.packing import (
     mH,
     over_r,
     packed,
-    square_shape,
     unpacked,
 )
 from gradcli.ops.kinds import general
-from gradcli.ops.linalg import solve
+from gradcli.ops.linalg import _square, solve
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, tril, triu
 
@@ -76,7 +75,7 @@ qr_parts = general(
 
 
 def _lu_compact(x: Any) -> Any:
-    shape = square_shape("lu", x)
+    shape = _square("lu", x)
     out, places = x, np.arange(shape[-1], like=x)
     rows, columns = places[:, None], places[None, :]
     for k in range(shape[-1] - 1):
@@ -111,6 +110,7 @@ lu_compact = general(
     jvp=_lu_jvp,
     grad_name="LinalgLuFactorExBackward0",
     refuses={"half": "lu_cpu"},
+    holds=3.3,
     doc="L below the diagonal (its own is 1) and U above: x = L U without exchanges of rows.",
     public=False,
 )

@@ -109,7 +109,7 @@ svd_parts = general(
 
 
 def _svdvals(x: Any) -> Any:
-    matrix_shape("svdvals", x)
+    matrix_shape("svdvals", x, 0)
     endless = np.isinf(x).any((-2, -1)) & ~np.isnan(x).any((-2, -1))  # then all of them are NaN
     if endless.any():
         x = np.where(endless[..., None, None], 0, x).astype(x.dtype)

@@ -2,6 +2,10 @@
 
 import re
 
+from gradcli.cli import watchdog
+from gradcli.cli.repl.interrupts import Interrupts
+from gradcli.cli.repl.settings import Settings
+from gradcli.cli.repl.shell import Shell, read_lines
 from tests.cli.conftest import ROOT
 
 
@@ -162,3 +166,25 @@ def test_a_formula_is_of_what_functions_are_now(process):
 def test_reading_and_checking_a_line_take_its_time(piped):
     done = piped("repl", "--timeout", "0.3", stdin="x = 5\nx = " + "1+" * 80_000 + "1\nx\n")
     assert done.out == "5\n" and "E0608" in done.err and done.code == 1
+
+
+def test_a_line_has_one_deadline(monkeypatch):
+    """Asked whether it is complete, read, checked, run; a command, what it reads as well."""
+    ends = []
+    began = watchdog.start
+
+    def start(*limits):
+        outermost = began(*limits)
+        ends.append(watchdog._watch.deadline)
+        return outermost
+
+    monkeypatch.setattr(watchdog, "start", start)
+    watchdog.keep_process()
+    try:
+        shell = Shell(Settings(), Interrupts())
+        for line in ("x = 2.0; y = x*x", ":eval x + y", ":grad x**2"):
+            ends.clear()
+            read_lines(shell, [line])
+            assert len(ends) > 2 and len(set(ends)) == 1 and not watchdog._watch.running, line
+    finally:
+        watchdog.keep_process(False)
