@@ -1,13 +1,14 @@
 """The file that a batch writes, in any of its forms: it appears whole, by rename, at the end.
 
-Until then it is called ``FILE.partial``; what a killed run left of that is written over. A pipe or
-a device is written to as it is. Rows that failed stand in ``FILE.errors.jsonl`` where the form has
-no place for errors.
+Until then it is called ``FILE.gradcli-partial``, which one run at a time may write to; what a
+killed run left of that is written over. A pipe or a device is written to as it is. Rows that
+failed stand in ``FILE.errors.jsonl`` where the form has no place for errors.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -50,10 +51,14 @@ class Output:
         self.begin()
 
     def _opened(self, path: str | None) -> BinaryIO:
+        name = path or ""
         try:
-            return open(_partial(path or ""), "w+b" if _is_file(path or "") else "wb")
+            if os.path.isfile(name) or not os.path.exists(name):
+                return _of_this_run(f"{name}.gradcli-partial")
+            return open(name, "wb")
         except OSError as problem:
-            raise ValueFault("E0904", f"cannot write {path}: {problem.strerror}") from None
+            said = f"cannot write {path}: {problem.strerror or problem}"
+            raise ValueFault("E0904", said) from None
 
     def begin(self) -> None:
         """Write what stands before the first row."""
@@ -108,29 +113,55 @@ class Output:
         if self.lasting:
             with contextlib.suppress(OSError):  # a pipe or a device has nothing to keep
                 os.fsync(file.fileno())
+        if file.name != path:
+            os.replace(file.name, path)  # while it is open, so that no other run can have it
         file.close()
-        if _is_file(path):
-            os.replace(_partial(path), path)
 
     def abandon(self) -> None:
         """Leave no half file behind."""
         for file, name in ((self.file, self.path), (self._errors, f"{self.path}.errors.jsonl")):
             if self.path is not None and file is not None and not file.closed:
+                if file.name != name:
+                    with contextlib.suppress(OSError):
+                        os.unlink(file.name)
                 with contextlib.suppress(OSError):
                     file.close()
-                if _is_file(str(name)):
-                    with contextlib.suppress(OSError):
-                        os.unlink(_partial(str(name)))
 
 
-def _is_file(path: str) -> bool:
-    """Whether a path is a file, or can become one."""
-    return os.path.isfile(path) or not os.path.exists(path)
+def _of_this_run(name: str) -> BinaryIO:
+    """The file ``name``, emptied, which no other run writes to. Raises OSError where one does, or
+    where the name is a link."""
+
+    def created(path: str, flags: int) -> int:
+        return os.open(path, flags | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+    while True:
+        file = open(name, "r+b", opener=created)  # noqa: SIM115
+        try:
+            _lock(file)
+            status = os.fstat(file.fileno())
+            if status.st_nlink > 1:
+                raise FileExistsError(errno.EEXIST, f"{name} is a link")
+            if os.path.samestat(status, os.lstat(name)):
+                file.truncate()
+                return file
+        except FileNotFoundError:  # it was renamed meanwhile, at the end of another run
+            pass
+        except BaseException:
+            file.close()
+            raise
+        file.close()
 
 
-def _partial(path: str) -> str:
-    """What a file is called until it is whole."""
-    return f"{path}.partial" if _is_file(path) else path
+def _lock(file: BinaryIO) -> None:
+    try:
+        import fcntl  # not on Windows
+    except ImportError:
+        return
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # of this process, not of its workers
+    except (BlockingIOError, PermissionError):
+        raise BlockingIOError(errno.EAGAIN, "another run is writing it") from None
 
 
 class TableOutput(Output):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from gradcli.batch import columns as columns_module
 from gradcli.batch.arrays import ArraySource, array_source, open_arrays
 from gradcli.batch.encode import _csv_block
+from gradcli.batch.outputs import Output
 from gradcli.cli.main import run
 from gradcli.ops.errors import Fault
 from tests.support.batches import output_of
@@ -68,7 +71,7 @@ def test_outputs(files):
         assert exact == table["value"][i] == records[i]["value"]["data"]
         assert exact == float(lines[i + 1].split(",")[1])
         assert archive["id"][i] == table["id"][i] == records[i]["id"] == f"r{i}"
-    assert not list(files.glob("*.partial")) and not list(files.glob("*.errors.jsonl"))
+    assert not list(files.glob("*partial")) and not list(files.glob("*.errors.jsonl"))
 
 
 def test_parquet(files):
@@ -201,7 +204,7 @@ def test_a_named_pipe_is_written_to_as_it_is(files):
     assert batch("--csv", "in.csv", "--wrt", "a", "-o", "pipe", "--format", "csv") == 0
     assert os.read(reader, 1 << 16).startswith(b"value,d_a\n")
     os.close(reader)
-    assert not (files / "pipe").is_file() and not (files / "pipe.partial").exists()
+    assert not (files / "pipe").is_file() and not (files / "pipe.gradcli-partial").exists()
 
 
 def test_arrays_are_cut_anywhere():
@@ -287,3 +290,24 @@ def test_progress_as_json(files, capsys):
     assert run(["batch", "a*b*t", "--csv", "in.csv", "-o", "o.csv", "--progress", "json"]) == 0
     last = json.loads(capsys.readouterr().err.splitlines()[-1])
     assert last["rows"] == N and last["finished"] is True and last["done"] == 1.0
+
+
+def test_two_runs_to_one_file_are_not_mixed(files):
+    pytest.importorskip("fcntl")
+    first = Output("csv", "out.csv", [], False)
+    words = ["batch", "a", "--csv", "in.csv", "-o", "out.csv"]
+    second = subprocess.run([sys.executable, "-m", "gradcli", *words], capture_output=True)
+    assert second.returncode == 2
+    assert b"cannot write out.csv: another run is writing it" in second.stderr
+    first.finish()
+    assert batch("--csv", "in.csv", "-o", "out.csv") == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="this system has no links")
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_link_is_not_written_through(files, link, capsys):
+    link("in.csv", "out.csv.gradcli-partial")
+    before = (files / "in.csv").read_bytes()
+    assert batch("--csv", "in.csv", "-o", "out.csv") == 2
+    assert "cannot write out.csv" in capsys.readouterr().err
+    assert (files / "in.csv").read_bytes() == before and not (files / "out.csv").exists()

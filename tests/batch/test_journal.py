@@ -102,7 +102,7 @@ def test_killed_at_random_points(place, form):
     assert kills >= 4
     assert (place / "out").read_bytes() == (place / "whole").read_bytes()
     assert (place / "out.errors.jsonl").read_bytes() == (place / "whole.errors.jsonl").read_bytes()
-    assert not list(place.glob("*.partial"))
+    assert not list(place.glob("*partial"))
 
 
 @pytest.mark.long
@@ -222,7 +222,7 @@ def test_a_full_disk_is_one_message_and_can_be_continued(place, monkeypatch, cap
     monkeypatch.setattr(journal_module, "FSYNC_SECONDS", 0.0)
     assert run(words("out.csv", "--journal", "j")) != 0
     assert "No space left" in capsys.readouterr().err
-    assert not (place / "out.csv").exists() and not list(place.glob("*.partial"))
+    assert not (place / "out.csv").exists() and not list(place.glob("*partial"))
     assert status("j")["state"] == "unfinished" and status("j")["torn"] == 2
     monkeypatch.setattr(Journal, "append", honest)
     assert run(words("out.csv", "--journal", "j", "--resume")) == 1
