@@ -144,8 +144,9 @@ def finished(leaf: Any) -> None:
 
 
 def watched(outputs: Sequence[Any]) -> bool:
-    """Whether a value behind ``outputs`` has a hook."""
-    return any(n.extra is not None and n.extra.hooks for n in collect([*_edges(outputs)]))
+    """Whether a value behind ``outputs`` has a hook, or a custom function made one."""
+    nodes = collect([*_edges(outputs)])
+    return any(n.foreign or (n.extra is not None and n.extra.hooks) for n in nodes)
 
 
 def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], made: range = range(0)) -> bool:
