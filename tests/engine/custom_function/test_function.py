@@ -345,6 +345,12 @@ def test_the_gradient_that_a_backward_is_given_in_a_transform():
     assert seen == [(True, True)] * 3
 
 
+def test_a_node_is_a_ctx_to_isinstance():
+    node = made(lambda ctx, a: a * 2, lambda ctx, g: g * 2).apply(leaf()).grad_fn
+    assert isinstance(node, torch.autograd.function.FunctionCtx)
+    assert not isinstance((leaf() * 2).grad_fn, torch.autograd.function.FunctionCtx)
+
+
 def test_setup_context():
     class Scale(Function):
         @staticmethod
