@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gradcli.engine.creation.generator import default_generator
 from gradcli.engine.creation.sampling import (
     get_rng_state,
     initial_seed,
@@ -14,7 +15,8 @@ from gradcli.engine.creation.sampling import (
     set_rng_state,
 )
 
-__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
+           "set_rng_state"]  # fmt: skip
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from gradcli.engine.creation import factories as _creation
 from gradcli.engine.creation import sampling as _sampling
 from gradcli.engine.creation.factories import complex_of as complex
 from gradcli.engine.creation.factories import inclusive_range as range
-from gradcli.engine.creation.generator import Generator
+from gradcli.engine.creation.generator import Generator, default_generator
 from gradcli.engine.creation.given import filling as _filling
 from gradcli.engine.dtypes import Device as device
 from gradcli.engine.dtypes import bool_ as bool

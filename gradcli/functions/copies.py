@@ -13,6 +13,7 @@ from gradcli.engine.dtypes import contiguous_format
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.record.composite import called, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
 
@@ -26,15 +27,14 @@ def _copied(function: Callable) -> Callable:
     @functools.wraps(function)
     def copied(input: Any, *args: Any, **options: Any) -> Any:
         found = function(input, *args, **options)
-        if isinstance(found, tuple):
-            return tuple(own(view, input) for view in found)
-        return own(found, input)
-
-    def own(view: Any, input: Any) -> Any:
-        copy, edge = O["clone"](view, contiguous_format), getattr(view, "edge", None)
-        if edge is None:
-            return copy
-        return called(copy, _SHOWN.get(name) or f"{shown_name(edge)}_copy", input)
+        several = isinstance(found, tuple)
+        views = found if several else (found,)
+        copies = [O["clone"](view, contiguous_format) for view in views]
+        edge = getattr(views[0], "edge", None)
+        shown = "" if edge is None else _SHOWN.get(name) or f"{shown_name(edge)}_copy"
+        if several:
+            return joined(shown, copies, input)
+        return called(copies[0], shown, input) if shown else copies[0]
 
     copied.__dict__.pop("operator", None)  # which is a view, and has no out
     may_be("same", copied)

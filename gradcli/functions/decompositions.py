@@ -384,8 +384,8 @@ def lu_unpack(
     P = low = high = LU_data.new_zeros((0,))
     if unpack_data:
         eye = wrap(np.eye(m, k, dtype=LU_data.dtype.numpy), LU_data.dtype)
-        low = called(_O["tril"](LU_data[..., :k], -1) + eye, "LuUnpackBackward0", LU_data)
-        high = called(_O["triu"](LU_data[..., :k, :], 0), "LuUnpackBackward0", LU_data)
+        low, high = _O["tril"](LU_data[..., :k], -1) + eye, _O["triu"](LU_data[..., :k, :], 0)
+        low, high = outputs("LuUnpackBackward0", (low, high), LU_data)
     if unpack_pivots:
         given = np.asarray(LU_pivots.array)
         if given.shape != (*LU_data.shape[:-2], k):

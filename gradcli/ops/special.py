@@ -180,6 +180,7 @@ xlogy = elementwise(
     domain="y > 0",
     edges="where x is 0 and y is not above 0, slope 0 by x; by y NaN at (0, 0)",
     example="xlogy(x, y) --x 2 --y 3",
+    node={"name": lambda node: "XlogyBackward" + {None: "0", 1: "1", 0: "2"}[node.only]},
     refuses={"complex": "xlogy_cpu"},
 )
 
@@ -203,6 +204,7 @@ xlog1py = elementwise(
     edges="where x is 0 and y is not above -1, slope 0 by x; by y NaN at (0, -1)",
     grad_name="SpecialXlog1PyBackward0",
     example="xlog1py(x, y) --x 2 --y 3",
+    node={"name": lambda node: "SpecialXlog1PyBackward" + {None: "0", 1: "1", 0: "2"}[node.only]},
     refuses={"complex": "xlog1py_cpu"},
 )
 

@@ -121,10 +121,11 @@ class _Run:
             finished(leaf)
 
     def pull(self, cotangents: Sequence[Any]) -> Any:
-        """Gradients, inside the transform; hooks are shown recorded ones, as in PyTorch."""
-        hooks = mode.watching and watched(self.outputs)
+        """Gradients, inside the transform; the user's hooks and backwards are shown recorded ones,
+        as in PyTorch."""
+        shown = (mode.watching or mode.foreign) and watched(self.outputs)
         with transforming(self.by):
-            return pull_back(self.outputs, self.leaves, cotangents, self.create or hooks)
+            return pull_back(self.outputs, self.leaves, cotangents, self.create or shown)
 
     def pull_later(self, cotangents: Sequence[Any]) -> list:
         """The same in a graph of the cotangents too, where they are in one."""

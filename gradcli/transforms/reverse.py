@@ -39,8 +39,8 @@ from gradcli.engine.backward.traverse import (
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode, no_grad, refuse_node_hook
-from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more
-from gradcli.engine.graph.own_passes import is_around, passes_by
+from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more, next_number
+from gradcli.engine.graph.own_passes import ENDED, is_around, passes_by
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
 from gradcli.engine.record.composite import of_its_own
@@ -140,12 +140,13 @@ def finished(leaf: Any) -> None:
     """Note that only the transform which made this leaf differentiates by it."""
     edge = bottom(leaf).edge
     if edge.__class__ is AccumulateGrad:
-        more(edge).params["finished"] = True
+        ENDED[edge] = next_number()
 
 
 def watched(outputs: Sequence[Any]) -> bool:
-    """Whether a value behind ``outputs`` has a hook."""
-    return any(n.extra is not None and n.extra.hooks for n in collect([*_edges(outputs)]))
+    """Whether a value behind ``outputs`` has a hook, or a custom function made one."""
+    nodes = collect([*_edges(outputs)])
+    return any(n.foreign or (n.extra is not None and n.extra.hooks) for n in nodes)
 
 
 def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], made: range = range(0)) -> bool:
@@ -154,9 +155,7 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], made: range =
     own = {bottom(leaf).edge for leaf in leaves}
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
     ends = [n for n in collect(edges) if n.leaf and n not in own]
-    return any(
-        n.seq not in made and (n.extra is None or "finished" not in n.extra.params) for n in ends
-    )
+    return any(n.seq not in made and n not in ENDED for n in ends)
 
 
 def without_leaves(value: Any, made: range, leaves: Sequence[Any] = (), outer: bool = True) -> Any:

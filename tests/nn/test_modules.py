@@ -651,6 +651,7 @@ def test_clipping_an_endless_norm():
 def test_a_projection_is_of_the_state_that_is_passed_on():
     torch.manual_seed(0)
     lstm, x = nn.LSTM(2, 4, proj_size=3, num_layers=2), torch.randn(5, 1, 2)
+    assert [len(weights) for weights in lstm.all_weights] == [5, 5]
     out, (h, c) = lstm(x)
     values = x
     for layer in range(2):

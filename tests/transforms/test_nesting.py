@@ -215,6 +215,34 @@ def test_what_escapes_from_an_inner_level_keeps_the_outer_derivative():
     assert z.numpy().tolist() == [1.0, 4.0, 9.0]
 
 
+def test_what_escapes_from_an_ended_transform_is_a_constant():
+    kept = []
+
+    def leaks(z):
+        kept.append(z * 2)
+        return (z * z).sum()
+
+    for way in (grad(leaks), jacrev(leaks), lambda x: vjp(leaks, x), grad_and_value(leaks)):
+        way(X)
+        z, written = kept.pop(), torch.ones(3).double()
+        y, bystander = z * 2, (X.clone().requires_grad_() * z).sum()
+        assert z.requires_grad and not z.is_leaf and bystander.requires_grad
+        for constant in (y, torch.stack([z]), written.add_(z), z[0], y * y):
+            assert not constant.requires_grad and constant.is_leaf and constant.grad_fn is None
+        assert y.numpy() is not None and "grad_fn" not in repr(y)
+        (y.requires_grad_() * z).sum().backward()
+        near(y.grad, z)
+
+    def around(x):
+        grad(leaks)(torch.ones(3).double())
+        grad(leaks)(x)
+        assert [(v * 2).requires_grad for v in kept] == [False, True]
+        return (kept[0] * kept[1]).sum()
+
+    near(grad(around)(X), torch.full((3,), 4.0))
+    assert not any((v * 2).requires_grad for v in kept)
+
+
 def test_a_graph_of_a_leaf_made_inside_is_one_inside_a_tangent_too():
     """functional.jvp differentiates by a cotangent of its own, which x alone does not lead to."""
     for h in (lambda a: a * 2, lambda a: a.cumsum(0), lambda a: a * a, lambda a: a.sum() + a):

@@ -7,7 +7,6 @@ write, so that a statement that writes nothing costs nothing per entry.
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
@@ -23,6 +22,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Node, next_number
 from gradcli.engine.record.index_writes import counts, restore_counts
 from gradcli.engine.undo_log import UndoLog
 from gradcli.language.limits.sizes import Lazy
+from gradcli.language.names.settings import drawing_states, restore_drawing
 from gradcli.ops.errors import Fault
 from gradcli.ops.memory_budget import no_collection
 from gradcli.ops.operator import Operator
@@ -85,7 +85,7 @@ class Snapshot:
         self._others: list[tuple[Any, Callable[[Any, Any], None], Any]] = []
         self._memory: list[Any] = []
         self._replays: list[tuple[Replay, int]] = []
-        self._random = random.snapshot(), _standard("random_state", lambda: None)()
+        self._random = random.snapshot(), drawing_states()
         self._index_writes = counts()
         self._todo: list[Any] = [v for v in variables.values() if v.__class__ not in _PLAIN]
         with no_collection():
@@ -105,7 +105,7 @@ class Snapshot:
         self.log.undo()
         restore_counts(self._index_writes)
         random.restore(self._random[0])
-        _standard("restore_random", lambda state: None)(self._random[1])
+        restore_drawing(self._random[1])
 
     def is_oldest(self) -> None:
         """Nothing before this snapshot is restored any more."""
@@ -236,12 +236,6 @@ class Snapshot:
         self._todo += slots.values()
         self._todo += (own or {}).values()
         return _restore_object, (kind, None if own is None else dict(own), slots)
-
-
-def _standard(name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the module behind ``import random``, where a program has loaded that."""
-    module = sys.modules.get("gradcli.language.names.standard_modules")
-    return otherwise if module is None else module.__dict__[name]
 
 
 def _restore_dict(value: dict, items: dict) -> None:

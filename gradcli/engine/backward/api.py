@@ -16,7 +16,7 @@ from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, no_history, 
 from gradcli.engine.dtypes import DType, dtype_of
 from gradcli.engine.grad_mode import refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
-from gradcli.engine.graph.own_passes import is_around, own_edge
+from gradcli.engine.graph.own_passes import ENDED, is_around, own_edge
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.rule_compiler import pull_recorded
@@ -219,7 +219,7 @@ def grad(
         if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent or a batch
             answer: tuple[Tensor | None, ...] = value.__gradcli_grad__(*asked)
             return answer
-    if transformed.by:
+    if transformed.by or ENDED.data:
         for values, error in (outputs, no_history), (inputs, no_graph):
             for i, value in enumerate(values):
                 if own_edge(edge_of(value), value) is None:

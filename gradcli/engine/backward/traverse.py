@@ -35,6 +35,7 @@ from gradcli.engine.graph.node import (
     next_number,
     verify,
 )
+from gradcli.engine.graph.own_passes import ENDED
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
@@ -155,7 +156,7 @@ def run(
     where no hook is called.
     """
     order = collect(roots, cut)
-    if wanted is None and order[-1].extra is not None and _ended(order):
+    if wanted is None and ENDED.data and all(n in ENDED for n in order if n.leaf):
         raise no_history(0)
     arrived: dict[Node, Any] = {}
     if len(roots) == 1:  # nearly always
@@ -180,11 +181,6 @@ def run(
             walk(cotangents, order, arrived, gone)
     finally:
         restore_errors(errors)
-
-
-def _ended(order: list[Node]) -> bool:
-    """Whether a graph leads only to what transforms differentiated by that have ended."""
-    return all(n.extra is not None and "finished" in n.extra.params for n in order if n.leaf)
 
 
 def no_history(i: int) -> RuntimeFault:

@@ -613,8 +613,9 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
 
 def _half_indices(places: Any, said: str) -> Any:
     def create(
-        row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
-    ) -> Tensor:
+        row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+        layout: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         for name, n in (("row", row), ("col", col)):
             if n < 0:
                 raise bad_value(f"{name} must be non-negative, got{n}")

@@ -322,6 +322,18 @@ class Generator:
         return order
 
 
+class _Default(Generator):
+    """The process's generator, whichever that is when it is asked."""
+
+    def __init__(self) -> None:
+        """Nothing of its own: no number is drawn, and none seeded."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return getattr(generator() if name[:2] != "__" else super(), name)
+
+
+_Default.__name__ = "Generator"
+default_generator = _Default()
 _generator: Generator | None = None
 _later: int | None = None  # the seed to start from once a number is asked for
 

@@ -7,6 +7,7 @@ anything else may be an attribute.
 from __future__ import annotations
 
 import warnings
+from abc import ABCMeta
 from typing import Any
 
 from gradcli.engine.grad_mode import current
@@ -25,7 +26,7 @@ OF_NODE = frozenset((
 """What a user may ask of the node of a call, also through ``ctx``."""
 
 
-class Context:
+class Context(metaclass=ABCMeta):  # noqa: B024  # so that nodes count as instances
     """The first argument of forward and backward; what the user leaves on it is its __dict__."""
 
     # Names of our own that no user's attribute has.

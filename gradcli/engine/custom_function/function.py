@@ -22,9 +22,8 @@ from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import FunctionNode, call, shown_class
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import AccumulateGrad
-from gradcli.engine.record.composite import in_graph
+from gradcli.engine.grad_mode import mode, transformed
+from gradcli.engine.record.composite import bottom, in_graph
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 
@@ -194,7 +193,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         before = mode.grad
         boxed = len(gradients) == 1 and isinstance(gradients[0], list)
         given = gradients[0] if boxed else gradients
-        asked = before and any(g is not None and in_graph(g) for g in given)
+        edges = [bottom(g).edge for g in given if g is not None and in_graph(g)]
+        # Where transforms are nested, the one around may differentiate what this one gave.
+        asked = before and (edges or transformed.by)
+        node = getattr(ctx, "_gradcli_node", lambda: None)()
+        edges += () if node is None else node.edges
         mode.grad = False
         try:
             result = backward(ctx, *gradients)
@@ -202,28 +205,25 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             mode.grad = before
         if not asked:
             return result
-        several = isinstance(result, tuple)
-        if not all(isinstance(r, Plain | None) for r in (result if several else (result,))):
-            _refuse_twice(ctx)  # values of a transform around, which would differentiate it
-        guarded = _ended(result if several else (result,))
-        return tuple(guarded) if several else guarded[0]
+
+        def ended(r: Any) -> Any:
+            if getattr(r, "batch", False):
+                return r.over(ended)
+            if r is not None and not isinstance(r, Plain):  # a tangent, which would need another
+                _refuse_twice(ctx)
+            return r if r is None else _refusing(r, edges, _ONCE)
+
+        return tuple(map(ended, result)) if isinstance(result, tuple) else ended(result)
 
     return wrapped
 
 
-def _ended(results: Sequence[Any]) -> list[Any]:
-    """``results`` behind one node that refuses to be differentiated: leaves of its own go in."""
-    leaves = tuple(AccumulateGrad(r) if isinstance(r, Tensor) else None for r in results)
-    node = FunctionNode(_ONCE, Context(), leaves, tuple(e is not None for e in leaves))
-    node.outputs = [(r.array.shape, r.dtype) if isinstance(r, Tensor) else None for r in results]
-    if len(results) > 1:
-        node.ports = {}
-    elif leaves[0] is not None:
-        node.shape, node.dtype = node.outputs[0]
-    return [
-        wrap(r.array, r.dtype, node.port(i)) if isinstance(r, Tensor) else r
-        for i, r in enumerate(results)
-    ]
+def _refusing(value: Tensor, edges: Sequence[Any], definition: _Refusing) -> Tensor:
+    """``value`` behind a node that refuses to be differentiated by what has these ``edges``."""
+    node = FunctionNode(definition, Context(), tuple(edges), (True,) * len(edges))
+    node.shape, node.dtype = value.array.shape, value.dtype
+    node.outputs = [(node.shape, node.dtype)]
+    return wrap(value.array, value.dtype, node)
 
 
 def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
@@ -261,8 +261,4 @@ def without_derivative(
         refuse()
     if not mode.grad or getattr(source, "edge", None) is None:
         return value
-
-    node = FunctionNode(_Refusing(node_name, refuse), Context(), (source.edge,), (True,))
-    node.shape, node.dtype = value.array.shape, value.dtype
-    node.outputs = [(node.shape, node.dtype)]
-    return wrap(value.array, value.dtype, node)
+    return _refusing(value, (source.edge,), _Refusing(node_name, refuse))

@@ -139,6 +139,7 @@ class ShownNode(Node):
         return result
 
 
+Context.register(ShownNode)
 _NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
 _FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
 _PUBLIC = OF_NODE | {"outputs"}

@@ -4,10 +4,15 @@ its own values is for the passes of its own transform."""
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
+
+ENDED: Any = weakref.WeakKeyDictionary()
+"""The leaves of reverse transforms that have ended, in graphs that live on: when they did, as the
+sequence number of a node. What is computed later from values that leaked is a constant to them."""
 
 
 def made_by(edge: Any) -> Transform | None:
@@ -37,7 +42,7 @@ def own_edge(edge: Any, value: Any = None) -> Any:
     """``edge``, but None where the innermost transform that it was made in has no graph with it:
     what a function computes from values of the transforms around alone is a constant to it, and so
     is ``value`` itself as an argument that nothing is differentiated by, or its data."""
-    if edge is None or not transformed.by:
+    if edge is None or not (transformed.by or ENDED.data):
         return edge
     data = getattr(getattr(value, "meta", None), "outer", None) is not None
     for t in transformed.by:
@@ -45,27 +50,33 @@ def own_edge(edge: Any, value: Any = None) -> Any:
         if known and (data or any(value is a for a in t.arguments)):
             return None
     viewed = getattr(edge, "viewed", None)
-    if (edge.leaf and viewed is None) or (transform := made_by(edge)) is None:
+    if edge.leaf and viewed is None:
+        return edge
+    transform = made_by(edge)
+    if transform is None and not ENDED.data:
         return edge
     return edge if leads_inside(transform, edge) else None
 
 
-def leads_inside(transform: Transform, edge: Any) -> bool:
-    """Whether ``edge`` leads to what a transform differentiates by, or to a leaf made inside."""
-    leaves, work, seen = leaves_of(transform), [edge], set()
+def leads_inside(transform: Transform | None, edge: Any) -> bool:
+    """Whether ``edge`` leads to what a transform differentiates by, or to a leaf made inside; of
+    none, to any leaf but those of transforms that had ended when it was recorded."""
+    since: Any = -1 if transform is None else transform.since
+    leaves = set() if transform is None else leaves_of(transform)
+    work, seen = [edge], set()
     while work:
         node = work.pop()
-        if node is None or node in seen or node.seq <= transform.since:
+        if node is None or node in seen or node.seq <= since:
             continue
         viewed = getattr(node, "viewed", None)  # where nothing was recorded
         if viewed is not None:
             work.append(viewed)
             continue
-        if node in leaves or (node.leaf and not (node.extra and "finished" in node.extra.params)):
+        if node in leaves or (node.leaf and ENDED.get(node, edge.seq) >= edge.seq):
             return True
         seen.add(node)
         # A LevelDetach of the transform lets its passes through to the second alone.
-        work += node.edges[getattr(node, "since", None) == transform.since :]
+        work += node.edges[getattr(node, "since", None) == since :]
     return False
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
+from gradcli.engine.graph.own_passes import own_edge
 from gradcli.ops import OPERATORS
 from gradcli.ops.dims import format_order, suggested_format
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_argument, bad_type
@@ -162,6 +163,7 @@ class Numbers:
     own_array: Callable[[], Any]
     _alias: Callable[[], Any]
     is_leaf: Any
+    requires_grad: Any
     unbind: Any
     dtype: DType
     edge: Any
@@ -188,7 +190,7 @@ class Numbers:
         """
         if transformed.by and mode.grad and any(t.since is not None for t in transformed.by):
             raise no_array()
-        if self.edge is not None and not force and mode.grad:
+        if self.requires_grad and not force and mode.grad:
             raise RuntimeFault(
                 "E0404",
                 "Can't call numpy() on Tensor that requires grad. "
@@ -281,15 +283,15 @@ class Numbers:
     def __repr__(self) -> str:
         from gradcli.engine.printing import format_tensor  # most commands print no tensor
 
-        node = None if self.edge is None or self.edge.leaf else self.edge
+        node = own_edge(self.edge, self)
         if transformed.by and self.edge is not None:
             return shown_inside(repr(self.detach()), {})
         return format_tensor(
             self.array,
             self.dtype.name,
             default_dtype=dtypes.get_default_dtype().name,
-            requires_grad=self.edge is not None,
-            grad_fn=node.name().rpartition("::")[2] if node is not None else None,
+            requires_grad=node is not None,
+            grad_fn=None if node is None or node.leaf else node.name().rpartition("::")[2],
         )
 
     __str__ = __repr__

@@ -148,7 +148,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def requires_grad(self) -> bool:
         """Whether gradients flow to this tensor; settable on a leaf."""
         edge = self.edge
-        return edge is not None and (not transformed.by or own_edge(edge, self) is not None)
+        return edge is not None and own_edge(edge, self) is not None
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -166,7 +166,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @property
     def _is_leaf(self) -> bool:
-        return self.edge is None or self.edge.leaf
+        edge = self.edge
+        return edge is None or edge.leaf or not (transformed.by or self.requires_grad)
 
     @property
     def grad_fn(self) -> Node | None:
@@ -505,7 +506,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 f"{type(requires_grad).__name__}",
             )
         if requires_grad:
-            if self.edge is None or (self.edge.__class__ is not AccumulateGrad and self._is_leaf):
+            if self._is_leaf and self.edge.__class__ is not AccumulateGrad:
                 if self.is_inference() and not current().inference:
                     raise RuntimeFault(
                         "E0415",
@@ -579,7 +580,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         mend = "differentiate by that value: make it an argument of its own"
         refuse_in_transform(_OUTSIDE.format("retain_grad()", "retain_grad()"), mend)
         edge = self.edge
-        if edge is None:
+        if not self.requires_grad:
             said = "can't retain_grad on Tensor that has requires_grad=False"
             raise RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
         if self._is_leaf:
@@ -666,7 +667,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         out._dtype, out.edge = self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
         out._meta().version.number = 0 if apart else 1  # PyTorch writes the memory in
-        if self.edge is not None:
+        if self.requires_grad:
             out.edge = AccumulateGrad(out)
         if self._grad_is_copied and self.grad is not None:
             out.grad = self.grad.__deepcopy__(memo)

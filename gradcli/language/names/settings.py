@@ -6,9 +6,10 @@ of a batch and later programs never see it.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
 from gradcli.engine import dtypes
 from gradcli.ops.errors import bad_argument, bad_dtype
@@ -30,7 +31,10 @@ class Drawing:
     """Random numbers of a run, made when it first asks for some: from 0 until the program sets a
     seed, the same in every process."""
 
+    every: ClassVar[list[Drawing]] = []
+
     def __init__(self, name: str, make: Callable[[int], Any]) -> None:
+        self.every.append(self)
         self.name = name
         self.make = make
         self.source: ContextVar[Any] = ContextVar(name, default=None)
@@ -41,6 +45,17 @@ class Drawing:
             self.source.set(self.make(0))
             undone(self.name, lambda: self.source.set(None))  # type: ignore[arg-type]
         return self.source.get()
+
+
+def drawing_states() -> dict[Drawing, Any]:
+    """Where the generators of the run are; None where nothing was drawn. For a session's undo."""
+    return {drawing: copy.deepcopy(drawing.source.get()) for drawing in Drawing.every}
+
+
+def restore_drawing(states: dict[Drawing, Any]) -> None:
+    """Go back to ``drawing_states``."""
+    for drawing in Drawing.every:
+        drawing.source.set(states.get(drawing))
 
 
 def set_default_dtype(dtype: Any) -> None:

@@ -254,21 +254,6 @@ def itertools() -> dict[str, Any]:
 _of_the_run = settings.Drawing("random", Random)
 
 
-def random_state() -> Any:
-    """Where the generator of the run is; None where nothing was drawn. For a session's undo."""
-    source = _of_the_run.source.get()
-    return None if source is None else source.getstate()
-
-
-def restore_random(state: Any) -> None:
-    """Go back to a ``random_state``."""
-    source = _of_the_run.source.get()
-    if state is None:
-        _of_the_run.source.set(None)
-    elif source is not None:
-        source.setstate(state)
-
-
 def _seeded(number: Any = None) -> None:
     if not isinstance(number, int | float | str | None):
         raise bad_type("a seed is a whole number", help="random.seed(0)")

@@ -204,6 +204,12 @@ class _Layers(_Recurrent):
                 self._weights(inputs, bias, f"_l{layer}{end}", dtype=dtype, device=device)
         self.reset_parameters()
 
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The weights of each layer, of each direction."""
+        ways = (f"_l{i}{end}" for i, ends in enumerate(self._ends) for end in ends)
+        return [[w for w in self._of(way) if w is not None] for way in ways]
+
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """Every output of the last layer, and the last state of each layer."""
         if input.ndim not in (2, 3):

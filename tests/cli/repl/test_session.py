@@ -215,6 +215,10 @@ def test_random_numbers_of_a_failed_statement_come_again(session):
     run(session, "import random, torch", "random.seed(1); torch.manual_seed(1)")
     fails(session, "random.random(); torch.rand(3); torch.ones(2).view(9)", "E0306")
     assert run(session, "random.random()") == 0.13436424411240122
+    fails(session, "np.random.rand(); 1 / 0", "E0311")
+    run(session, "import numpy as np", "np.random.seed(1)")
+    fails(session, "np.random.rand(); 1 / 0", "E0311")
+    assert run(session, "np.random.rand()") == 0.417022004702574
     first = run(session, "torch.rand(3).tolist()")
     run(session, "torch.manual_seed(1)")
     assert run(session, "torch.rand(3).tolist()") == first

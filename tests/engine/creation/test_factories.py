@@ -12,6 +12,28 @@ from gradcli.ops.errors import Fault
 from tests.support.families import family
 
 
+def test_the_default_generator_is_whichever_draws():
+    default = torch.default_generator
+    for seed in (3, 4):
+        torch.manual_seed(seed)
+        first, state = torch.rand(2), default.get_state()
+        assert default.initial_seed() == seed and isinstance(default, torch.Generator)
+        second = torch.rand(2, generator=default)
+        default.set_state(state)
+        assert torch.equal(torch.rand(2), second)
+        default.manual_seed(seed)
+        assert torch.equal(torch.rand(2), first)
+
+
+@family("create", [
+    lambda **k: torch.randint(3, (2,), **k), lambda **k: torch.randperm(3, **k),
+    lambda **k: torch.randint_like(torch.ones(2), 3, **k), lambda **k: torch.rand(2, **k),
+    lambda **k: torch.normal(0.0, 1.0, (2,), **k), lambda **k: torch.tril_indices(2, 2, **k),
+])  # fmt: skip
+def test_creators_take_a_layout(create):
+    assert create(layout=torch.strided, pin_memory=False).numel()
+
+
 def test_from_numpy_and_numpy_share_memory():
     a = np.ones(3)
     t = torch.from_numpy(a)

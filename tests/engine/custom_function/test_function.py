@@ -306,6 +306,51 @@ def test_once_differentiable():
     assert fault.value.code == "E0413"
 
 
+def test_once_differentiable_in_nested_transforms_is_refused():
+    once = once_differentiable(lambda ctx, g: 2 * ctx.x * g)
+    f = function_record(
+        "f", lambda x: x * x, once, generate_vmap_rule=True,
+        setup_context=lambda ctx, inputs, output: setattr(ctx, "x", inputs[0]),
+    )  # fmt: skip
+    x, first = torch.tensor([1.0, 2.0]), torch.func.grad(lambda x: f.apply(x).sum())
+    assert first(x).tolist() == torch.vmap(first)(x).tolist() == [2, 4]
+    assert not first(x).requires_grad
+
+    def pulled(x):
+        return torch.func.vjp(f.apply, x)[1](torch.ones(2))[0].sum()
+
+    for second in (
+        torch.func.jacrev(first), torch.func.grad(lambda x: torch.vmap(first)(x).sum()),
+        torch.vmap(torch.func.grad(first)), torch.func.grad(pulled),
+        lambda x: torch.autograd.functional.hessian(lambda x: (f.apply(x) ** 2).sum(), x),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="differentiate twice"):
+            second(x)
+
+
+def test_the_gradient_that_a_backward_is_given_in_a_transform():
+    seen = []
+
+    def backward(ctx, g):
+        seen.append((g.requires_grad, torch.is_grad_enabled()))
+        return 3 * g
+
+    f = function_record(
+        "f", lambda x: x * 3, backward, setup_context=lambda ctx, inputs, output: None
+    )
+    x = torch.tensor([1.0, 2.0])
+    g = torch.func.grad(lambda x: (f.apply(x) ** 2).sum())
+    assert not g(x).requires_grad
+    torch.func.grad(lambda x: g(x).sum())(x)
+    assert seen == [(True, True)] * 3
+
+
+def test_a_node_is_a_ctx_to_isinstance():
+    node = made(lambda ctx, a: a * 2, lambda ctx, g: g * 2).apply(leaf()).grad_fn
+    assert isinstance(node, torch.autograd.function.FunctionCtx)
+    assert not isinstance((leaf() * 2).grad_fn, torch.autograd.function.FunctionCtx)
+
+
 def test_setup_context():
     class Scale(Function):
         @staticmethod

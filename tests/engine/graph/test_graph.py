@@ -52,6 +52,7 @@ TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         (lambda x: x.view(1, 4).squeeze(), "SqueezeBackward0"),
             (lambda x: x.view(1, 4).squeeze(0), "SqueezeBackward1"),
         (lambda x: x % 2, "RemainderBackward0"), (lambda x: x % x, "RemainderBackward1"),
+        (lambda x: x.xlogy(2), "XlogyBackward2"), (lambda x: torch.xlogy(2, x), "XlogyBackward1"),
         (lambda x: x[0] @ x[1], "DotBackward0"), (lambda x: x[:, 1], "SelectBackward0"),
         (lambda x: x[1, 0:1], "SliceBackward0"), (lambda x: x[..., None], "UnsqueezeBackward0"),
         (lambda x: x[:], "SliceBackward0"), (lambda x: x[...], "AliasBackward0"),

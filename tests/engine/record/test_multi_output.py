@@ -206,3 +206,16 @@ def test_a_write_to_one_of_several_results_changes_no_other():
     assert (values._version, vectors._version) == (1, 0)
     y.backward()
     torch.testing.assert_close(w.grad, vectors.abs())
+
+
+def test_results_that_share_a_node_say_which_they_are():
+    x = torch.eye(3, requires_grad=True)
+    factors = torch.lu_unpack(*torch.linalg.lu_factor(x))[1:]
+    for name, parts in (
+        ("LuUnpackBackward0", factors),
+        ("UnbindBackward0_copy", torch.unbind_copy(x)),
+    ):
+        assert [part.output_nr for part in parts] == [*range(len(parts))]
+        assert all(part.grad_fn is parts[0].grad_fn for part in parts)
+        assert parts[0].grad_fn.name() == name
+    assert torch.autograd.grad(torch.unbind_copy(x)[1].sum(), x)[0].sum(1).tolist() == [0, 3, 0]
