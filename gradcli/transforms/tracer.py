@@ -349,6 +349,8 @@ class Operand(Conversions):
         """Raises RuntimeFault (E0412): the value has no memory of its own to grow."""
         raise RuntimeFault("E0412", "cannot resize variables that are values of a transform")
 
+    resize_as_ = resize_
+
     def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
         """As Tensor's, which writes by index too."""
         return METHODS["fill_diagonal_"](self, fill_value, wrap)
