@@ -173,7 +173,7 @@ def assign(target: Any, value: Any) -> Any:
 
 def _numbers_taken(whole: Any, index: Any) -> tuple[Any, Any]:
     """``whole`` at the numbers of an index that NumPy would read otherwise, and what is left."""
-    steps = numbers_first(index) if isinstance(index, tuple) else None
+    steps = numbers_first(index, whole.ndim) if isinstance(index, tuple) else None
     return (whole, index) if steps is None else (OPERATORS["getitem"](whole, steps[0]), steps[1])
 
 
