@@ -22,7 +22,7 @@ FIELDS = {
         ("linalg_lstsq", "solution residuals rank singular_values"),
         ("linalg_lu lu_unpack", "P L U"),
         ("linalg_lu_factor", "LU pivots"),
-        ("linalg_lu_factor_ex", "LU pivots info"),
+        ("linalg_lu_factor_ex _lu_with_info", "LU pivots info"),
         ("linalg_qr qr", "Q R"),
         ("linalg_slogdet slogdet", "sign logabsdet"),
         ("linalg_solve_ex", "result info"),

@@ -276,7 +276,8 @@ def nan_in_slope(x: Any) -> Any:
         return x
     if not hasattr(bottom(x), "array"):
         return x
-    return x * O["where"](O["eq"](x, x), 1.0, x)  # a product of NaN with itself keeps its sign
+    # A product of NaN with itself keeps its sign; of the factor, infinity times 0 is no slope.
+    return x * O["where"](O["eq"](x, x), 1.0, x.detach())
 
 
 def positive(input: Any) -> Any:

@@ -18,7 +18,7 @@ from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.subscripts import written
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import not_a
@@ -153,6 +153,9 @@ def histogram(
     rows = O["reshape"](input, (-1, 1))
     flat = None if weight is None else O["reshape"](weight, (-1,))
     given = [bins] if isinstance(bins, Plain) else bins
+    if given is not bins and range is not None:
+        said = "histogram() received an invalid combination of arguments: edges and their range"
+        raise bad_type(said, help="give the number of bins, or leave range out")
     hist, edges = histogramdd(rows, given, range, flat, density)
     return results("histogram", hist=hist, bin_edges=edges[0])
 
@@ -195,7 +198,8 @@ def histogramdd(
         place[points[:, d] == e[-1]] = len(e) - 2  # the last edge belongs to the last bin
         inside &= (place >= 0) & (place < len(e) - 1)
     kept = O["getitem"](O["reshape"](weight, (-1,)), (inside,))
-    hist = O["scatter"](kept, shape, tuple(place[inside] for place in places))
+    spots = tuple(place[inside] for place in places)
+    hist = O["scatter"](kept, shape, spots) if spots else kept.new_zeros(())
 
     def of_input(numbers: np.ndarray) -> Any:  # which the ends of the range are
         said = "derivative for aten::histogram is not implemented"

@@ -15,7 +15,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.creation.sampling import randn
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.named_tuples import results
+from gradcli.engine.named_tuples import results, return_type
 from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import (
     bottom,
@@ -403,7 +403,8 @@ def lu_unpack(
 @by_element
 def torch_lu(A: Any, pivot: bool = True, get_infos: Anything = False) -> tuple:
     """``(LU, pivots)``, and ``info`` where asked for: see ``lu_factor_ex``."""
-    return tuple(lu_factor_ex(A, pivot=pivot))[: 2 + bool(get_infos)]
+    found = lu_factor_ex(A, pivot=pivot)
+    return return_type("_lu_with_info")(found) if get_infos else tuple(found[:2])
 
 
 def of_floats(title: str, A: Any) -> None:
@@ -493,6 +494,8 @@ def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
     Reflection k is ``I - tau[k] v v'``, v from column k of A below a 1; Q itself is never formed.
     """
     m, k = A.shape[-2], tau.shape[-1]
+    if not k:
+        return _O["clone"](other)
     eye = wrap(np.eye(m, A.shape[-1], dtype=A.dtype.numpy), A.dtype)
     vectors = _O["tril"](A, -1) + eye
     for i in range(k) if adjoint else reversed(range(k)):

@@ -273,6 +273,9 @@ def pinv(
     if hermitian and A.numel():
         of_squares("linalg.eigh", A)
         A = one_triangle(A, "L")
+    sizes = (tuple(getattr(t, "shape", ())) for t in (rtol, atol))
+    lead = overloads.broadcast_shapes(A.shape[:-2], *sizes)
+    A = A if lead == A.shape[:-2] else _O["expand"](A, (*lead, *A.shape[-2:]))  # behind a batch
     rtol, atol = (t.array if isinstance(t, Plain) else t for t in (rtol, atol))
     return _O["pinv"](A, rtol, 0.0 if atol is None else atol)
 

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Order
@@ -117,7 +115,7 @@ def matrix_power(input: Any, n: int) -> Any:
     if n < 0:
         input, n = O["inv"](input), -n
     if not n:
-        unit = O["drawn"](input, numbers=np.eye(input.shape[-1]))  # whose gradient is 0
+        unit = O["tril"](O["triu"](input**0))  # whose gradient is 0
         return called(rowwise(unit), "CopyBackwards")
     out = None
     while n:

@@ -124,7 +124,7 @@ def get_item(self: Tensor, index: Any) -> Any:
         if part is not None:
             return part.pick_from(self, index)
     index = plain_index(index)
-    if index.__class__ is tuple and (steps := numbers_first(index)) is not None:
+    if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     out = FUNCTIONS["getitem"](self, index)
     if getattr(out, "edge", None) is None or index.__class__ is int or is_basic(index):
@@ -132,15 +132,23 @@ def get_item(self: Tensor, index: Any) -> Any:
     return runs_once(out)
 
 
-def numbers_first(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+def numbers_first(
+    parts: tuple[Any, ...], rank: int
+) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     """An index in two steps, where NumPy and PyTorch differ: its numbers, then all the rest.
 
     NumPy counts a number as an index array beside one, and where they stand apart has the picked
-    dimension first: ``zeros(2, 3, 4)[0, :, [1, 1]]`` is (2, 3) there, (3, 2) here.
+    dimension first: ``zeros(2, 3, 4)[0, :, [1, 1]]`` is (2, 3) there, (3, 2) here. An Ellipsis that
+    stands for none of the ``rank`` dimensions keeps index arrays apart there, and not here.
     """
     picks = [i for i, p in enumerate(parts) if p.__class__ is int or isinstance(p, np.ndarray)]
     if not picks or picks[-1] - picks[0] < len(picks):
         return None
+    full = [p for p in parts if p is not ...]
+    taken = [p.ndim if isinstance(p, np.ndarray) and p.dtype == np.bool_ else 1
+             for p in full if p is not None]  # fmt: skip
+    if len(full) < len(parts) and sum(taken) == rank:
+        return numbers_first(tuple(full), rank) or ((...,), tuple(full))
     if len({parts[i].__class__ is int for i in picks}) < 2:
         return None
     numbers: list[Any] = []
@@ -163,7 +171,7 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         part.put_at(self, index, value)
         return
     index = plain_index(index)
-    if index.__class__ is tuple and (steps := numbers_first(index)) is not None:
+    if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, np.ndarray) for p in parts):

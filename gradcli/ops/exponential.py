@@ -82,8 +82,8 @@ def _log1p(x: Any) -> Any:
     a, b = np.real(x), np.imag(x)
     with np.errstate(over="ignore", invalid="ignore"):
         near = 0.5 * np.log1p(a * (2.0 + a) + b * b)  # log(abs(1 + x)), exact near 0
-        far, out = np.log1p(x), np.empty_like(x)
-        out.real, out.imag = np.where(np.abs(a) + np.abs(b) < 0.5, near, far.real), far.imag
+        out = np.asarray(np.log1p(x))  # laid out as results are
+        out.real = np.where(np.abs(a) + np.abs(b) < 0.5, near, out.real)
     return out[()]
 
 

@@ -658,9 +658,12 @@ class _Where:
                 shape = (batch.count, *(1,) * (rank - len(part.shape)), *part.shape)
                 part = part.value.reshape(shape)
             self.index += (part,)
-        together = arrays[-1] - arrays[0] + 1 == len(arrays)
-        before = arrays[0] if together else 0
-        behind = len(parts) - len(arrays) - before
+        # Of one element numbers are taken first, and stand between no others.
+        rest = [p for p in parts if p is None or isinstance(p, slice) or np.ndim(p)]
+        wide = [i for i, p in enumerate(rest) if p is not None and not isinstance(p, slice)]
+        together = wide and wide[-1] - wide[0] + 1 == len(wide)
+        before = wide[0] if together else 0
+        behind = len(rest) - len(wide) - before
         # Where each dimension of the result stands in what NumPy gives.
         places = range(1 + rank + before + behind)
         self.order = (

@@ -204,7 +204,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
         tracked = any(t.edge is not None for v in given for t in tensors_of(v))
         create = recording() and (further or tracked)
-        return unflatten(pull_back(back, weights, given, create), form)
+        found = pull_back(back, weights, given, create)  # 0 in floats, of a result that has none
+        return unflatten([g.to(t.dtype) for g, t in zip(found, ends, strict=True)], form)
 
     return value, push
 

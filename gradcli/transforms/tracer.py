@@ -173,7 +173,7 @@ def assign(target: Any, value: Any) -> Any:
 
 def _numbers_taken(whole: Any, index: Any) -> tuple[Any, Any]:
     """``whole`` at the numbers of an index that NumPy would read otherwise, and what is left."""
-    steps = numbers_first(index) if isinstance(index, tuple) else None
+    steps = numbers_first(index, whole.ndim) if isinstance(index, tuple) else None
     return (whole, index) if steps is None else (OPERATORS["getitem"](whole, steps[0]), steps[1])
 
 
@@ -348,6 +348,8 @@ class Operand(Conversions):
     def resize_(self, *size: Any, **options: Any) -> Any:
         """Raises RuntimeFault (E0412): the value has no memory of its own to grow."""
         raise RuntimeFault("E0412", "cannot resize variables that are values of a transform")
+
+    resize_as_ = resize_
 
     def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
         """As Tensor's, which writes by index too."""

@@ -114,3 +114,26 @@ def test_the_tangent_of_a_number_alone_is_that_of_an_entry(key):
             alone = tangent(gradcli.tensor(array[i]))
             assert alone.shape == () and alone.dtype == whole.dtype
             np.testing.assert_allclose(alone, whole[i], rtol=1e-5, err_msg=f"{text} {array[i]}")
+
+
+@family("key", [k for k in CALLS if k.endswith("float64") and CALLS[k][2]])
+def test_the_tangent_is_the_gradient_where_entries_stand_alone(key):
+    """Infinity times a slope of 0 on the way is in neither."""
+    text, arrays, _ = CALLS[key]
+    if arrays[0].ndim != 1 or "prelu(x, y" in text:
+        pytest.skip("along a dimension, or one weight for all")
+    call = function(gradcli, text, "xy"[: len(arrays)])
+    leaves = [gradcli.tensor(a, requires_grad=True) for a in arrays]
+    with np.errstate(all="ignore"):
+        out = call(*leaves)
+        for i, x in enumerate(leaves):
+            if not out.requires_grad:
+                continue
+            ones = gradcli.ones_like(x)
+            (want,) = gradcli.autograd.grad(out, x, ones, retain_graph=True, materialize_grads=True)
+            try:
+                one = lambda v, i=i: call(*leaves[:i], v, *leaves[i + 1 :])  # noqa: E731
+                _, found = gradcli.func.jvp(one, (x,), (ones,))
+            except NotImplementedError:
+                pytest.skip("no forward derivative")
+            np.testing.assert_allclose(found.detach(), want, rtol=1e-9, err_msg=text)

@@ -1622,6 +1622,10 @@ def test_tolerances_and_weights_that_differ_along_a_batch():
     near(vmap(lambda r: torch.linalg.pinv(a, rtol=r))(rtol), each)
     near(torch.linalg.pinv(torch.stack([a, a]), rtol=rtol), each)
     near(torch.linalg.pinv(torch.stack([a, a]), atol=rtol), each)
+    near(
+        vmap(lambda a: torch.linalg.pinv(a, rtol=rtol))(torch.stack([a, a])),
+        torch.stack([each] * 2),
+    )
     w = torch.tensor([[0.2, 0.3, 0.5], [1.0, 1.0, 2.0]], dtype=torch.double)
     x = torch.tensor([[1.0, 2, 4], [0, 3, 1]], dtype=torch.double)
     want = torch.stack([torch.cov(x, aweights=row) for row in w])

@@ -519,3 +519,27 @@ def test_linearize_of_what_is_not_mapped_gives_what_is_not():
     assert torch.allclose(torch.vmap(scaled)(rows), want)
     pushed = torch.vmap(lambda x: torch.func.linearize(torch.sin, w)[1](x))(rows)
     assert torch.allclose(pushed, w.cos() * rows)
+
+
+ALL = slice(None)
+
+
+@pytest.mark.parametrize(
+    "index", [(1, ALL, "j"), ("i", ALL, "j"), ("j", 1, "j"), ("i", "i"), (ALL, "j", None, "i")]
+)
+def test_an_index_along_a_batch_takes_numbers_first_as_that_of_an_element_does(index):
+    x = torch.arange(8.0).reshape(2, 2, 2)
+    given = {"i": torch.tensor([1, 0, 1]), "j": torch.tensor([[0, 1], [1, 0], [1, 1]])}
+
+    def read(i, j):
+        return x[tuple({"i": i, "j": j}.get(p, p) if isinstance(p, str) else p for p in index)]
+
+    def write(i, j):
+        out, value = x * (i + 2), read(i, j)
+        place = tuple({"i": i, "j": j}.get(p, p) if isinstance(p, str) else p for p in index)
+        out[place] = torch.arange(float(value.numel())).reshape(value.shape)
+        return out
+
+    for f in (read, write):
+        each = [f(i, j) for i, j in zip(given["i"], given["j"], strict=True)]
+        assert vmap(f)(given["i"], given["j"]).tolist() == torch.stack(each).tolist()

@@ -94,7 +94,9 @@ def backward(
             return
     roots, cotangents = start(tensors, gradients, create_graph)
     if targets is not None:
-        for target in targets:
+        for i, target in enumerate(targets):
+            if edge_of(target) is None:
+                raise no_graph(i)
             if isinstance(target, Tensor) and not target._is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
         wanted = dict.fromkeys(_edges(targets))

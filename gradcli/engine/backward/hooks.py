@@ -12,7 +12,7 @@ from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
-from gradcli.engine.record.cotangents import fit
+from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.inplace import dense, write_result
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -90,7 +90,7 @@ def after(
     on = frozenset(node.edges) if node.foreign else mode.passing
     for r, e in zip(pulled, node.edges, strict=True):
         if e is not None and r is not None:
-            r = None if e not in on else fit(r, e.shape) if r.shape != e.shape else r
+            r = None if e not in on else cast(r if r.shape == e.shape else fit(r, e.shape), e.dtype)
         parts.append(r)
         shapes.append(r.shape if e is None and r is not None else e and e.shape)
     given, hooks = shown(g), list(node.extra.post_hooks.values())

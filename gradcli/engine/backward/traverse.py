@@ -431,11 +431,11 @@ def _walk(
     if wanted is not None:
         for edge in wanted:
             captures.setdefault(edge if edge in cut else edge.origin or edge, []).append(edge)
+        receive = [*captures] if accumulates else []
         if len(roots) == 1 and roots[0].__class__ is Output:
             captures.setdefault(roots[0].origin, [])  # whose hooks are those of the root
         order, runs = only_towards(captures, order, roots if len(roots) == 1 else ())
-        if accumulates:
-            runs.update(captures)
+        runs.update(receive)
     waits = _waits(order, roots, None if wanted is None else captures.keys() - cut)
     zeroed = zeros_of(order, wanted, collect, arrived.values())
     to_leaf = None if accumulates else wanted

@@ -258,7 +258,8 @@ def randperm(
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     refuse_kinds("bool complex", "randperm", target)
-    if n > dtypes.bounds(target)[1]:
+    whole = target.kind < 2
+    if n - 1 > (dtypes.bounds(target)[1] if whole else 2 << np.finfo(target.numpy).nmant):
         raise RuntimeFault(
             "E0303", f"value cannot be converted to type {target.name}_t without overflow"
         )
@@ -654,6 +655,6 @@ METHODS = (
     uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, geometric_,
     bernoulli, multinomial,
 )  # fmt: skip
-may_be("wider", bernoulli)
+may_be("real numbers", bernoulli)
 for _method in METHODS:
     setattr(Tensor, _method.__name__, face(_method, method=True))

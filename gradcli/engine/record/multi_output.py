@@ -76,8 +76,9 @@ class Joint(Node):
     __slots__ = ("outputs", "ports")
     op = Part("joint", "joint")
 
-    def __init__(self, results: Sequence[Tensor], name: str, sources: Sequence[Tensor]) -> None:
-        extra = Extra({"called": name, "called_on": tuple(s.edge for s in sources)})
+    def __init__(self, results: Sequence[Tensor], name: str, sources: Sequence[Any]) -> None:
+        edges = tuple([None if s is None else s.edge for s in sources])
+        extra = Extra({"called": name, "called_on": edges})
         super().__init__(tuple(r.edge for r in results), results[0].dtype, extra=extra)
         self.outputs = [(r.array.shape, r.dtype) for r in results]
         self.ports: dict[int, Any] = {}

@@ -128,6 +128,7 @@ _FITS: dict[str, Callable[[DType, DType], bool]] = {
     "joined": lambda made, given: made.kind <= given.kind,
     "bytes": lambda made, given: given.name in ("bool", "uint8"),
     "any": lambda made, given: True,
+    "real numbers": lambda made, given: not given.is_complex,
 }
 """Whether a result of one dtype may be written into an ``out`` of another, by the rule's name."""
 
@@ -144,10 +145,11 @@ def may_be(
     """Declare which dtype the ``out`` of ``functions`` may have: the result's alone without this.
 
     A "wider" one, which "joined" says too, with another error; a "deeper" one, in which floats are
-    computed; one of its "kind"; "bytes" for truths; "any", in which they compute; or "none": there
-    is no ``out``; "real", where complex numbers give real ones, is "wider" of these and "same" of
-    others. ``apart`` tells that it has to lie apart from what they read, for they do not write
-    where they read. ``misfit`` is PyTorch's own sentence about another dtype: ``safely`` makes one.
+    computed; one of its "kind"; "bytes" for truths; "any", in which they compute; one of any "real
+    numbers"; or "none": there is no ``out``; "real", where complex numbers give real ones, is
+    "wider" of these and "same" of others. ``apart`` tells that it has to lie apart from what they
+    read, for they do not write where they read. ``misfit`` is PyTorch's own sentence about another
+    dtype: ``safely`` makes one.
     ``copied`` tells that PyTorch copies a result there: an ``out`` that grows lies in rows.
     """
     for function in functions:

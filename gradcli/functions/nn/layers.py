@@ -15,6 +15,7 @@ from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import called, formatted, in_float32, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
@@ -382,7 +383,8 @@ def native_group_norm(
     """``group_norm``, and the mean and the inverse standard deviation of each group."""
     groups = _O["reshape"](input, (N, group, C * HxW // max(1, group)))
     mean, spread = (_O["squeeze"](v, -1) for v in _statistics(groups, (-1,), eps, weight, bias))
-    return group_norm(input, group, weight, bias, eps), mean, spread
+    found = group_norm(input, group, weight, bias, eps), mean, spread
+    return outputs("NativeGroupNormBackward0", found, input, weight, bias)
 
 
 def torch_batch_norm(

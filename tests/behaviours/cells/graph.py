@@ -322,3 +322,31 @@ with torch.no_grad():
     x = torch.ones(2, requires_grad=True)
     y = x.requires_grad_()
 print(x.requires_grad, y.is_leaf, (x * 2).requires_grad)
+
+
+# %% what functions of several results and of no entries give
+def nodes(*results):
+    print([(r.requires_grad, r.grad_fn and r.grad_fn.name()) for r in results])
+
+
+x, w = torch.arange(24.0).reshape(2, 4, 3), torch.ones(4, requires_grad=True)
+out, mean, rstd = torch.native_group_norm(x, w, None, 2, 4, 3, 2, 1e-5)
+nodes(out, mean, rstd)
+print(torch.autograd.grad((out * x).sum() + mean.sum(), w))
+y = torch.ones(2, 3, requires_grad=True) * 2
+z = torch.ormqr(torch.ones(2, 0), torch.ones(0), y)
+nodes(y, z)
+print(z is y, y.stride(), z.stride())
+print(type(torch.lu(torch.eye(2), get_infos=True)).__name__, torch.lu(torch.eye(2))[1])
+print(torch.ones(3, 3, dtype=torch.complex128)[:1].expand(2, 3).log1p().stride())
+print([t.dtype for t in torch.func.linearize(lambda a: (a.max(0)[1], a > 0), x)[1](x)])
+print(torch.histogramdd(torch.zeros(5, 0), 2))
+print(torch.bernoulli(torch.ones(3), out=torch.zeros(3, dtype=torch.bool)))
+
+# %% permutations of as many numbers as a type has
+for dtype, n in ((torch.uint8, 256), (torch.int8, 128), (torch.float16, 2049)):
+    print(torch.randperm(n, dtype=dtype).sort()[0][-1].item())
+    try:
+        torch.randperm(n + 1, dtype=dtype)
+    except RuntimeError:
+        print("too many")

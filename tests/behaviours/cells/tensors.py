@@ -290,3 +290,14 @@ for call in (
     lambda: torch.asarray(y),
 ):
     attempt(call)
+
+# %% an ellipsis of no dimensions keeps no index arrays apart
+x = torch.arange(12.0).reshape(2, 2, 3).requires_grad_()
+i, j, v = torch.tensor([0, 1]), torch.tensor([2, 0]), torch.tensor([[1.0, 2], [3, 4]])
+y = x[:, i, ..., j]
+(y * v).sum().backward()
+print(y, x.grad, torch.ones(2, 3, 3, 2)[:, 0, [-2, 1, 0], ..., [0, 1, 1]].shape)
+z = x.detach().clone()
+z[:, i, ..., j] = v
+print(z, torch.func.grad(lambda z: (z[:, i, ..., j] * v).sum())(z))
+print(torch.vmap(lambda z: z[:, i, ..., j])(z[None]))

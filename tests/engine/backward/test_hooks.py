@@ -254,3 +254,35 @@ def test_a_node_of_a_function_composed_here_gives_the_gradient_of_the_function()
         y.backward(cotangent)
         assert found.tolist() == seen[0].tolist() == x.grad.tolist()
         assert [node.variable for node, _ in y.grad_fn.next_functions] == [x]
+
+
+def test_a_node_hook_sees_gradients_in_the_type_of_what_they_are_of():
+    x, p, seen = leaf([1.0, 2.0]), torch.ones(2, dtype=torch.complex128, requires_grad=True), []
+    y = x * p
+    y.grad_fn.register_hook(lambda gradients, _: seen.extend(g.dtype for g in gradients))
+    y.real.sum().backward()
+    assert seen == [torch.float32, torch.complex128]
+
+
+def test_a_backward_that_raises_leaves_the_flags_of_what_comes_later():
+    y, n = leaf(1.0) * 2, torch.ones(())
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        y.backward(inputs=[n, y])
+    assert not y.retains_grad
+
+
+def test_a_function_of_several_results_does_not_run_for_an_input_elsewhere():
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            raise AssertionError
+
+    w, seen = leaf(1.0), []
+    y = Two.apply(leaf(1.0))[0]
+    y.register_hook(seen.append)
+    y.backward(inputs=[w])
+    assert w.grad is None and len(seen) == 1
