@@ -231,6 +231,42 @@ def test_an_ordinary_zero_is_no_branch_at_second_order(f):
         assert found.isnan().any()
 
 
+def _hooked(x):
+    n = torch.where(torch.tensor(True), x.norm(), 0.0)
+    n.register_hook(lambda g: g * x.sum().relu())
+    return n
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0].relu() * g
+
+
+@family("f", [_hooked, lambda x: Square.apply(torch.where(x[0] > -1, x.norm(), 0.0))])
+def test_what_the_user_chose_in_a_recorded_pass_is_no_branch(f):
+    x = ZERO.clone().requires_grad_()
+    (g,) = grad(f(x), x, create_graph=True)
+    assert grad(g.sum(), x)[0].isnan().all()
+
+
+def test_what_was_saved_behind_hooks_is_asked_for_once():
+    """A checkpoint refuses to give it twice."""
+
+    def kept(x):
+        return (torch.where(x > 0, torch.sqrt(x), 0.0) + 1).relu().sum()
+
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    for _ in range(2):
+        y = torch.utils.checkpoint.checkpoint(kept, x, use_reentrant=False)
+        assert grad(y, x)[0].tolist() == [0.0, 0.25]
+
+
 def test_a_zero_cotangent_outside_any_branch_keeps_its_nan():
     """Without where there is no branch: 0 times an infinite slope is NaN, as in PyTorch."""
     code = (

@@ -99,7 +99,8 @@ class Choices:
         """What ``live`` has of a node for each of its edges."""
         op = node.op
         saved = self.kept.get(node, node.saved)
-        if (node.masks or op.kind in MOVES) and saved.__class__ is not Freed:
+        known = saved.__class__ is not Freed and not hasattr(saved, "entries")  # nor packed
+        if (node.masks or op.kind in MOVES) and known:
             whole = copy(node)
             whole.saved = saved
             if on.__class__ is not Cotangents:
