@@ -11,6 +11,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import grad
+from gradcli.engine.backward import untaken_branches
 from gradcli.ops.comparison import chosen
 from tests.support.families import family
 
@@ -265,6 +266,19 @@ def test_what_was_saved_behind_hooks_is_asked_for_once():
     for _ in range(2):
         y = torch.utils.checkpoint.checkpoint(kept, x, use_reentrant=False)
         assert grad(y, x)[0].tolist() == [0.0, 0.25]
+
+
+def test_where_much_is_nan_each_node_is_looked_at_once(monkeypatch):
+    looked = []
+    plain = untaken_branches.Choices._passed
+    monkeypatch.setattr(
+        untaken_branches.Choices, "_passed", lambda *of: looked.append(of[1]) or plain(*of)
+    )
+    x = y = torch.zeros(1, requires_grad=True)
+    for _ in range(20):
+        y = torch.relu(torch.sin(y) + 1)
+    assert grad(y * nan, x)[0].isnan().all()
+    assert 20 < len(looked) == len(set(looked))
 
 
 def test_a_zero_cotangent_outside_any_branch_keeps_its_nan():
