@@ -213,6 +213,9 @@ def test_second_derivatives_behind_a_choice(choice, length):
         "power": lambda x: torch.relu((x.abs() ** 1.5).sum() ** 1.5 + 1),
         "composed": lambda x: torch.relu(torch.log(1 + x.norm()) ** 2 + 1),
         "std": lambda x: torch.clamp(x.std() ** 2, max=1.0),
+        "of parts": lambda x: torch.relu(
+            torch.prod(torch.stack(torch.stack([x.norm(), x.norm()]).split(1))) + 1
+        ),
         "matrices": lambda x: torch.relu(
             (
                 x.norm() * torch.eye(2, dtype=x.dtype) @ (x.norm() * torch.eye(2, dtype=x.dtype))

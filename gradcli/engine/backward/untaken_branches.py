@@ -157,7 +157,8 @@ class Choices:
             return np.broadcast_to(1.0 * (on != 0), node.shape)
         lead = any(np.any(on * self._weight(node, i)) for i, on in enumerate(lit))
         some = np.full(node.shape, 1.0 * (node.leaf or lead))
-        if op.kind != "linear" or any(e is not None and is_complex(e) for e in edges):
+        many = node.outputs is not None
+        if op.kind != "linear" or many or any(e is not None and is_complex(e) for e in edges):
             return some
         if op.variadic:
             lit = [np.broadcast_to(on, s) for on, s in zip(lit, node.extra.shapes, strict=True)]
