@@ -494,7 +494,7 @@ def _walk(
                     node.saved = saved
                 careful = careful or Choices(order, seeds)
                 careful.kept[node] = kept
-            if since and _of_the_user(node):
+            if since and seeds is not None and _of_the_user(node):
                 since = next_number()
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (wanted is not None and not (edge in runs or edge in captures)):
