@@ -1,7 +1,8 @@
 """A warning where the point is on a kink and second derivatives depend on the slope chosen there.
 
 abs(x)**2 is smooth, and by the rules its second derivative at 0 is 2*sign(0)**2, which is 0. What
-stands beside the point tells: smooth functions differ there the less, the nearer it is.
+stands beside the point tells: smooth functions differ there the less, the nearer it is. Those of
+relu(x)**1.5 differ the more.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def jumps(
         for side in (1, -1):
             far, near = (beside(side * eps**power) for power in _ASIDE)
             off, size = abs(near - here), np.max(abs(np.array([here, near])), initial=0)
-            if np.any((off > eps**0.5 * size) & (abs(far - near) < 0.25 * off)):
+            jumped = (off > eps**0.5 * size) & (abs(far - near) < 0.25 * off)
+            grown = (off > eps**0.5 * max(size, 1)) & (off > 1.25 * abs(far - here))
+            if np.any(jumped | grown):
                 return _said(job, names)
     return []
 

@@ -11,6 +11,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import grad
+from gradcli.engine.backward import untaken_branches
 from gradcli.ops.comparison import chosen
 from tests.support.families import family
 
@@ -212,6 +213,9 @@ def test_second_derivatives_behind_a_choice(choice, length):
         "power": lambda x: torch.relu((x.abs() ** 1.5).sum() ** 1.5 + 1),
         "composed": lambda x: torch.relu(torch.log(1 + x.norm()) ** 2 + 1),
         "std": lambda x: torch.clamp(x.std() ** 2, max=1.0),
+        "of parts": lambda x: torch.relu(
+            torch.prod(torch.stack(torch.stack([x.norm(), x.norm()]).split(1))) + 1
+        ),
         "matrices": lambda x: torch.relu(
             (
                 x.norm() * torch.eye(2, dtype=x.dtype) @ (x.norm() * torch.eye(2, dtype=x.dtype))
@@ -229,6 +233,55 @@ def test_second_derivatives_behind_a_choice(choice, length):
 def test_an_ordinary_zero_is_no_branch_at_second_order(f):
     for found in second_derivatives(f[1]):
         assert found.isnan().any()
+
+
+def _hooked(x):
+    n = torch.where(torch.tensor(True), x.norm(), 0.0)
+    n.register_hook(lambda g: g * x.sum().relu())
+    return n
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0].relu() * g
+
+
+@family("f", [_hooked, lambda x: Square.apply(torch.where(x[0] > -1, x.norm(), 0.0))])
+def test_what_the_user_chose_in_a_recorded_pass_is_no_branch(f):
+    x = ZERO.clone().requires_grad_()
+    (g,) = grad(f(x), x, create_graph=True)
+    assert grad(g.sum(), x)[0].isnan().all()
+
+
+def test_what_was_saved_behind_hooks_is_asked_for_once():
+    """A checkpoint refuses to give it twice."""
+
+    def kept(x):
+        return (torch.where(x > 0, torch.sqrt(x), 0.0) + 1).relu().sum()
+
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    for _ in range(2):
+        y = torch.utils.checkpoint.checkpoint(kept, x, use_reentrant=False)
+        assert grad(y, x)[0].tolist() == [0.0, 0.25]
+
+
+def test_where_much_is_nan_each_node_is_looked_at_once(monkeypatch):
+    looked = []
+    plain = untaken_branches.Choices._passed
+    monkeypatch.setattr(
+        untaken_branches.Choices, "_passed", lambda *of: looked.append(of[1]) or plain(*of)
+    )
+    x = y = torch.zeros(1, requires_grad=True)
+    for _ in range(20):
+        y = torch.relu(torch.sin(y) + 1)
+    assert grad(y * nan, x)[0].isnan().all()
+    assert 20 < len(looked) == len(set(looked))
 
 
 def test_a_zero_cotangent_outside_any_branch_keeps_its_nan():

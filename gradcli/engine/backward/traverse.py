@@ -27,6 +27,7 @@ from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import (
     AccumulateGrad,
     Cotangents,
+    Extra,
     Freed,
     Node,
     Output,
@@ -478,12 +479,19 @@ def _walk(
             if g is None and node in zeroed:
                 g = zeroed.at(node, recorded)
             on = runs is None or node in runs
-            kept = node.saved if node.masks or (weighed and node.weighs) else None
+            saved: Any = node.saved
+            kept: Any = saved if node.masks or (weighed and node.weighs) else None
+            if hasattr(kept, "entries"):  # packed, which may be asked once
+                kept = node.saved = tuple(kept)
             ask = (node, g, gone, recorded, wanted, captured, on, careful)
             pulled = _pull_watched(*ask, cut is WHOLE)
             if kept is not None and seeds is not None:
+                if gone is None:
+                    node.saved = saved
                 careful = careful or Choices(order, seeds)
                 careful.kept[node] = kept
+            if since and seeds is not None and _of_the_user(node):
+                since = next_number()
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (wanted is not None and not (edge in runs or edge in captures)):
                 continue
@@ -508,6 +516,13 @@ def _walk(
         wanted[edge] = arrived.get(edge)  # type: ignore[index]
     if recorded and careful is not None:
         note((*ends, *(wanted or {}).values()), since)
+
+
+def _of_the_user(node: Node) -> bool:
+    """Whether a function of the user's may have run with ``node``, whose choices are no rule's."""
+    extra: Any = node.extra or Extra
+    hooked = extra.hooks or extra.pre_hooks or extra.post_hooks
+    return bool(hooked) or node.foreign or node.ports is not None
 
 
 def _pull_watched(

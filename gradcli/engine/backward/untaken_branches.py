@@ -64,11 +64,12 @@ class Choices:
     def __init__(
         self, order: Sequence[Node], seeds: dict[Node, Any], ends: Sequence[Node] = ()
     ) -> None:
-        self.order = order
-        self.seeds = seeds
-        self.ends = ends
+        self.order, self.seeds, self.ends = order, seeds, ends
         self.kept: dict[Node, Any] = {}  # with what they saved, which is freed behind them
         self.varying: dict[Node, Any] = {}
+        # Of seeds that are not 0 at these places: how far ``live`` has come in the order, with what
+        # it has of the nodes behind.
+        self.reached: dict[tuple[bytes, ...], tuple[int, dict[Node, Any]]] = {}
 
     @cached_property
     def made(self) -> set[Node]:
@@ -76,30 +77,32 @@ class Choices:
         older = ((end, lambda n, since=end.extra.since: n.seq < since) for end in self.ends)
         return {n for end, known in older for n in _behind(end, known)}
 
-    def live(self, node: Node) -> Any:
+    def live(self, node: Node, seeds: Iterable[Any]) -> Any:
         """Positive where a cotangent reaches ``node`` on branches that were taken, else 0: the
-        pass itself with slopes of 1. None in a transform."""
-        lit: dict[Node, Any] = {}
-        for root, seed in self.seeds.items():
-            if not isinstance(_raw(seed), np.ndarray | np.generic):
-                return None
-            lit[root] = (_raw(seed) != 0).astype(np.float64)
-        for n in self.order:
-            if n is node:
-                break
+        pass itself with slopes of 1, from ``seeds``. None in a transform."""
+        raw = list(map(_raw, seeds))
+        if not all(isinstance(seed, np.ndarray | np.generic) for seed in raw):
+            return None
+        some = [1.0 * (seed != 0) for seed in raw]
+        key = tuple(seed.tobytes() for seed in some)
+        at, lit = self.reached.get(key) or (0, dict(zip(self.seeds, some, strict=True)))
+        while (n := self.order[at]) is not node:  # asked for in this order
+            at += 1
             if (on := lit.pop(n, None)) is None:
                 continue
             for edge, r in zip(n.edges, self._passed(n, on), strict=True):
                 if edge is not None and r is not None:
-                    r = r if r.__class__ is Cotangents else fit(np.abs(r), edge.shape)
+                    r = r if r.__class__ is Cotangents else 1.0 * (fit(np.abs(r), edge.shape) != 0)
                     lit[edge] = lit[edge] + r if edge in lit else r
+        self.reached[key] = at, lit
         return lit.get(node)
 
     def _passed(self, node: Node, on: Any) -> Sequence[Any]:
         """What ``live`` has of a node for each of its edges."""
         op = node.op
         saved = self.kept.get(node, node.saved)
-        if (node.masks or op.kind in MOVES) and saved.__class__ is not Freed:
+        known = saved.__class__ is not Freed and not hasattr(saved, "entries")  # nor packed
+        if (node.masks or op.kind in MOVES) and known:
             whole = copy(node)
             whole.saved = saved
             if on.__class__ is not Cotangents:
@@ -151,10 +154,11 @@ class Choices:
             by_rules = node in self.made
             at = self._passed(node, np.ones(node.shape)) if by_rules else [1.0] * len(lit)
             on = sum(on * np.abs(a) for on, a in zip(lit, at, strict=True) if a is not None)
-            return np.broadcast_to(on, node.shape)
+            return np.broadcast_to(1.0 * (on != 0), node.shape)
         lead = any(np.any(on * self._weight(node, i)) for i, on in enumerate(lit))
         some = np.full(node.shape, 1.0 * (node.leaf or lead))
-        if op.kind != "linear" or any(e is not None and is_complex(e) for e in edges):
+        many = node.outputs is not None
+        if op.kind != "linear" or many or any(e is not None and is_complex(e) for e in edges):
             return some
         if op.variadic:
             lit = [np.broadcast_to(on, s) for on, s in zip(lit, node.extra.shapes, strict=True)]
@@ -186,17 +190,21 @@ def taken(node: Node, g: Any, pulled: tuple[Any, ...], choices: Choices) -> tupl
     )
 
 
-def _mended(node: Node, i: int, g: Any, r: Any, choices: Choices) -> Any:
-    """The cotangent ``r`` of input ``i``, not all of it finite, as ``taken`` gives it."""
+def _mended(node: Node, i: int, g: Any, r: Any, choices: Choices, *seeds: Any) -> Any:
+    """The cotangent ``r`` of input ``i``, not all of it finite, as ``taken`` gives it.
+
+    ``seeds`` are those of an element of a batch.
+    """
+    seeds = seeds or tuple(choices.seeds.values())
     if hasattr(r, "each_of"):  # a batch of cotangents
-        return r.each_of(_of_element, (node, i, g, r, choices, *choices.seeds.values()), {})
+        return r.each_of(_mended, (node, i, g, r, choices, *seeds), {})
     raw = _raw(r)
     finite = np.isfinite(raw)
     if finite.all():  # though their squares are not
         return r
     if g.__class__ is Cotangents:
         return r
-    zero, live = _raw(g) == 0, choices.live(node)
+    zero, live = _raw(g) == 0, choices.live(node, seeds)
     if live is not None:
         zero &= live == 0
     if node.op.kind == "bilinear" and not node.op.entrywise:
@@ -204,12 +212,6 @@ def _mended(node: Node, i: int, g: Any, r: Any, choices: Choices) -> Any:
     idle = _idle(node, ~zero, raw.shape)
     # Only where 0 met inf or NaN: what is 0 otherwise has its own derivative.
     return r if idle is None else _choose(~finite & idle, 0.0, r)
-
-
-def _of_element(node: Node, i: int, g: Any, r: Any, choices: Choices, *seeds: Any) -> Any:
-    one = copy(choices)
-    one.seeds = dict(zip(choices.seeds, seeds, strict=True))
-    return _mended(node, i, g, r, one)
 
 
 def careful_step(
