@@ -54,7 +54,7 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
                 "numbers": numbers,
                 "is_complex": is_complex,
                 "pull_recorded": None,
-                "held": None,
+                "held": {},
                 "masks": masks,
                 "weighs": bool(op.vanishes),
                 **saved_properties(op),
@@ -164,10 +164,11 @@ def held(node: Any) -> float:
     op, cls = node.op, node.__class__
     if op.__class__ is Part or (op.kind == "bilinear" and not op.entrywise):
         return 1.0
-    if cls.held is None:
-        cls.held = _held(node)
+    number = node.shape == ()
+    if number not in cls.held:
+        cls.held[number] = _held(node)
     wanted = [i for i, e in enumerate(node.edges) if e is not None]
-    most: float = max([k + cls.held.get(i, 1.0) for k, i in enumerate(wanted)], default=0.0)
+    most: float = max([k + cls.held[number].get(i, 1.0) for k, i in enumerate(wanted)], default=0.0)
     return most
 
 
@@ -289,7 +290,8 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
     if tensors:
         return term
     if op.node.get("dense"):
-        return f"{term}.copy()"
+        whole = "(r := {}).base is None and r.flags.c_contiguous"
+        return f"(r if {whole.format(term)} else r.copy())"
     # A product lies in the order of its first factor, in PyTorch g.
     if op.entrywise and op.kind in ("elementwise", "bilinear") and not op.masks:
         laid = "g.ndim > 1 and not g.flags.c_contiguous and g.strides[-1]"

@@ -43,9 +43,10 @@ class Counted:
         whole = max(given, key=lambda a: a.size)
         size = whole.size
         # NumPy writes the result of a sign into an operand that nothing else refers to: into any
-        # of a sum or product, else into the first. Not where one is expanded.
+        # of a sum or product, else into the first. Not where one is expanded, but for a number.
         into = args if op.infix in ("+", "*") else args[:1] if op.infix in METHODS else ()
-        alike = size > 0 and all(a.size == size for a in given)
+        into = args if op.name == "neg" else into
+        alike = size > 0 and all(a.size == size or a.shape == () for a in given)
         spared = alike and any(isinstance(a, Counted) and a.owns == size for a in into)
         holds = op.holds / 8 if op.dtypes == "compare" else op.holds
         count.most = max(count.most, count.now + (holds - spared) * size)
