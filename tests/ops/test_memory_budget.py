@@ -103,6 +103,9 @@ SEVERAL = {  # what is held beside the result, which LAPACK does not show to tra
     "slopes of acos": lambda: slope(gradcli.acos, ROWS),
     "slopes of silu": lambda: slope(gradcli.nn.functional.silu, ROWS),
     "slopes of log_softmax": lambda: slope(lambda x: x.log_softmax(1), ROWS),
+    "slopes of entries by strides": lambda: slope(
+        lambda x: x.as_strided((4, 50_000), (100_000, 2)), ROWS
+    ),
     "slopes of lgamma": lambda: slope(gradcli.lgamma, ROWS),
     "lu_unpack": lambda: gradcli.lu_unpack(*gradcli.linalg.lu_factor(MATRIX)),
 }
