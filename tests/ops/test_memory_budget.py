@@ -106,6 +106,7 @@ SEVERAL = {  # what is held beside the result, which LAPACK does not show to tra
     "slopes of entries by strides": lambda: slope(
         lambda x: x.as_strided((4, 50_000), (100_000, 2)), ROWS
     ),
+    "slopes of pieces": lambda: slope(lambda x: sum(x.unbind(0)), ROWS),
     "slopes of lgamma": lambda: slope(gradcli.lgamma, ROWS),
     "lu_unpack": lambda: gradcli.lu_unpack(*gradcli.linalg.lu_factor(MATRIX)),
 }

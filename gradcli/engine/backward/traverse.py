@@ -355,7 +355,7 @@ def _charge(node: Node) -> None:
     LimitFault (E0602).
     """
     op = node.op
-    if op.kind == "linear" and op.rules:
+    if op.kind == "linear":
         return
     if op.entrywise:
         count = math.prod(node.shape)
