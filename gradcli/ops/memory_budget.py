@@ -91,6 +91,12 @@ def step(times: int = 1) -> None:
             run.tick()
 
 
+def spends() -> bool:
+    """Whether this thread's budget was asked for anything large yet."""
+    run = _running.get()
+    return run is not None and run.spent > 0
+
+
 def charge(nbytes: int) -> None:
     """Account for ``nbytes`` that are about to be allocated. Raises LimitFault (E0602)."""
     run = _running.get()

@@ -88,7 +88,9 @@ def _direction(x: Any, y: Any) -> Any:
     if np.all(y):
         return x / y
     flat = y == 0
-    return np.where(flat, 0.0 * y, x / np.where(flat, 1, y))[()]
+    found = np.asarray(x / np.where(flat, 1, y))
+    np.copyto(found, 0.0 * y, where=flat)
+    return found[()]
 
 
 direction = composite(
@@ -97,6 +99,7 @@ direction = composite(
     _direction,
     lambda t, y: t / y,
     lambda t, y, out: -t * out / y,
+    holds=1,
     doc="x over its length y, the slope of lengths: 0 where the length is, and no slope there.",
     public=False,
 )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.dims import unreduce
-from gradcli.ops.memory_budget import LARGE, budget, charge
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number, parameters
 
 
@@ -111,27 +109,13 @@ def _array_scope(names: dict[str, Any]) -> dict[str, Any]:
 
 def _computation(op: Operator) -> Callable[..., Any]:
     """What an operator computes, callable as the operator is: parameters have their defaults."""
-    compute = made = op.compute
-    if op.params:
-        defaults = tuple(op.params.values())
-        made = types.FunctionType(
-            compute.__code__, compute.__globals__, op.name, defaults, compute.__closure__
-        )
-        if op.variadic:
-            made.__defaults__, made.__kwdefaults__ = None, op.params
-    if op.holds <= MUCH:  # the results of a rule are charged in the backward pass
-        return made
-
-    def charged(*args: Any, **params: Any) -> Any:
-        if budget.on:
-            given = [getattr(a, "nbytes", 0) for a in args]
-            held = max(given) if op.entrywise else sum(given)
-            if held > 8 * LARGE:
-                charge(math.ceil(op.holds * held))
-        return made(*args, **params)
-
-    return charged
-
-
-MUCH = 2
-"""Arrays up to which what a computation holds inside a rule is not charged by itself."""
+    compute = op.compute
+    if not op.params:
+        return compute
+    defaults = tuple(op.params.values())
+    made = types.FunctionType(
+        compute.__code__, compute.__globals__, op.name, defaults, compute.__closure__
+    )
+    if op.variadic:
+        made.__defaults__, made.__kwdefaults__ = None, op.params
+    return made

@@ -443,6 +443,7 @@ gammainc_slope: Operator = elementwise(
     lambda x, y, n=1: _late("gammainc_slope")(x, y, n),
     lambda x, y, n: gammainc_slope(x, y, n + 1),
     lambda x, y, n: _density_slope(x, y, n),
+    holds=12,
     doc="The derivative of order n of gammainc by its first argument.",
     domain="x > 0, y > 0",
     public=False,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
+import numpy as np
 import pytest
 
 import gradcli
 from gradcli.engine.record.fast_path import FUNCTIONS
-from gradcli.ops import memory_budget
+from gradcli.engine.record.rule_compiler import held
+from gradcli.ops import OPERATORS, memory_budget
 from gradcli.ops.errors import LimitFault
 from tests.support.families import family
 
@@ -96,6 +98,15 @@ SEVERAL = {  # what is held beside the result, which LAPACK does not show to tra
     "slopes of a product": lambda: slope(lambda x: x * 2.0, ROWS),
     "slopes of erfcx": lambda: slope(gradcli.special.erfcx, ROWS),
     "slopes of matrix_exp": lambda: slope(gradcli.matrix_exp, MATRIX),
+    "slopes of what is used twice": lambda: slope(lambda x: x * x.sigmoid(), ROWS),
+    "slopes of a maximum": lambda: slope(gradcli.maximum, ROWS, ROWS[:, :1]),
+    "slopes of acos": lambda: slope(gradcli.acos, ROWS),
+    "slopes of silu": lambda: slope(gradcli.nn.functional.silu, ROWS),
+    "slopes of log_softmax": lambda: slope(lambda x: x.log_softmax(1), ROWS),
+    "slopes of entries by strides": lambda: slope(
+        lambda x: x.as_strided((4, 50_000), (100_000, 2)), ROWS
+    ),
+    "slopes of pieces": lambda: slope(lambda x: sum(x.unbind(0)), ROWS),
     "slopes of lgamma": lambda: slope(gradcli.lgamma, ROWS),
     "lu_unpack": lambda: gradcli.lu_unpack(*gradcli.linalg.lu_factor(MATRIX)),
 }
@@ -119,6 +130,33 @@ def test_what_a_computation_holds_at_most_is_charged(name, monkeypatch):
         tracemalloc.stop()
         memory_budget.put_back(before)
     assert max(asked) > 0.9 * peak
+
+
+def counted(name):
+    """The operator of a name as a call of one tensor, or of the same one twice."""
+    op = OPERATORS[name]
+    return lambda x: op(*[x] * op.arity, **({"dim": 1} if "dim" in op.params else {}))
+
+
+@family("name", [
+    n for n, op in OPERATORS.items()
+    if op.recorded and op.arity < 3 and op.kind not in ("linear", "constant", "general")
+    and (op.entrywise or "keepdim" in op.params) and n not in ("clamp", "where")
+    and "gammainc" not in n  # that integrates in blocks of one size
+])  # fmt: skip
+def test_a_rule_holds_what_is_counted_of_it(name):
+    x = ROWS[:, :10_000].clone().requires_grad_()
+    out = counted(name)(x)
+    node, seed = out.edge, np.ones(out.shape)
+    pull = lambda: node.pull(node, seed)  # noqa: E731
+    pull()  # loads what is loaded late
+    tracemalloc.start()
+    try:
+        pull()
+        peak = tracemalloc.get_traced_memory()[1] / x.nbytes
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.15 * held(node) + 0.25, (peak, held(node))
 
 
 def test_thin_matrices_have_small_factors(budget):

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence, Set
 from contextvars import copy_context
 from functools import partial
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -42,11 +43,11 @@ from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import zeros_of
-from gradcli.engine.record.rule_compiler import pull_recorded
+from gradcli.engine.record.rule_compiler import held, pull_recorded
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, undo
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
-from gradcli.ops.memory_budget import LARGE, budget, charge
+from gradcli.ops.memory_budget import LARGE, budget, charge, spends
 
 RECORDED = 4096
 """What a node's rule, recorded for a further pass, takes in memory: a few nodes and tensors. Graphs
@@ -262,6 +263,7 @@ def _walk_plain(
     pop = arrived.pop
     seeds = dict(arrived) if mode.branches else None
     careful = watching(order, seeds)
+    charged = budget.on and _some_large(order)
     weighed = careful is not None
     zeroed = node = None
     try:
@@ -275,7 +277,7 @@ def _walk_plain(
                     continue
                 g = zeroed.at(node, False)
             kept = node.saved if node.masks or (weighed and node.weighs) else None
-            if budget.on:
+            if charged:
                 _charge(node)
             step = node.step
             if step is None:
@@ -311,6 +313,7 @@ def _walk_towards(
     careful = watching(order, seeds)
     weighed = careful is not None
     zeroed = zeros_of(order, wanted, collect, cotangents)
+    charged = budget.on and _some_large(order)
     pop = arrived.pop
     for node in order:
         g = pop(node, None)
@@ -320,7 +323,7 @@ def _walk_towards(
                 continue
         if g is not None or node.foreign:
             kept = node.saved if node.masks or (weighed and node.weighs) else None
-            if budget.on:
+            if charged:
                 _charge(node)
             step = node.step
             if step is None:
@@ -336,18 +339,27 @@ def _walk_towards(
             _pass_by(node, gone)
 
 
-def _charge(node: Node) -> None:
-    """Account for what a node's rules are about to give on arrays, where these are no views.
+def _some_large(order: list[Node]) -> bool:
+    """Whether any gradient of a pass may be large: what is, was asked for or is a leaf's."""
+    leaves = takewhile(attrgetter("leaf"), reversed(order))
+    return spends() or any(math.prod(n.shape) > LARGE for n in leaves)
 
-    What moves entries charges its copies, what is recorded its operators. Raises LimitFault
-    (E0602).
+
+def _charge(node: Node) -> None:
+    """Account for what a node's rules are about to hold on arrays, where these are no views.
+
+    An operator that moves entries charges its copies, what is recorded its operators. Raises
+    LimitFault (E0602).
     """
-    kind = node.op.kind
-    if kind == "linear" or (kind == "elementwise" and not node.shape):
+    op = node.op
+    if op.kind == "linear":
         return
-    count = sum([math.prod(e.shape) for e in node.edges if e is not None])
+    if op.entrywise:
+        count = math.prod(node.shape)
+    else:
+        count = sum([math.prod(e.shape) for e in node.edges if e is not None])
     if count > LARGE:
-        charge(count * node.dtype.itemsize)
+        charge(math.ceil(held(node) * count * node.dtype.itemsize))
 
 
 def _pass_by(node: Node, gone: Freed | None) -> None:
@@ -387,7 +399,7 @@ def _step(
             r = fit(r, edge.shape)
         if node.dtype is not edge.dtype:
             r = cast(r, edge.dtype)
-        arrived[edge] = arrived[edge] + r if edge in arrived else r
+        arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
     if gone is not None and saved:
         node.saved = gone
 
@@ -499,8 +511,7 @@ def _walk(
                 if r.shape != edge.shape:
                     r = fit(r, edge.shape)
                 r = cast(r, edge.dtype)  # what a hook unpacked may have any type
-                have = arrived.get(edge)
-                arrived[edge] = r if have is None else have + r
+                arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
             if not shut and not (r is None and node.__class__ is LevelDetach):
                 offered.add(edge)
             if edge in waits:

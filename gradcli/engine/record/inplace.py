@@ -656,6 +656,7 @@ def record_entries(out: Tensor, input: Tensor) -> None:
     As in PyTorch it is a function of what ``input`` shows, and entries that lie elsewhere in memory
     are none of it. Where several entries of ``input`` lie in one place, each has a share in it.
     """
+    charge_shape((10 * input.array.size + 4 * out.array.size,))  # places, sorted and counted
     here, there = addresses(input.own_array()), addresses(out.array)
     elsewhere = False
     known, first, places, counts = np.unique(
@@ -666,7 +667,6 @@ def record_entries(out: Tensor, input: Tensor) -> None:
         source = input if input.ndim else OPERATORS["reshape"](input, (1,))
         where = np.unravel_index(first[at], source.shape)
     else:
-        charge_shape((4, *here.shape))
         shares = counts[places.reshape(here.shape)].astype(input.dtype.numpy)
         # A last place, of which nothing is known, stands for all that lies elsewhere.
         shape, seen = (known.size + 1,), np.isin(there, known)

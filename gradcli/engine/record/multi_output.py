@@ -16,6 +16,7 @@ from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import Cotangents, Extra, Node, Output, Part, keeps_result, more
 from gradcli.engine.record.composite import one_of_several
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 
 
@@ -40,6 +41,7 @@ class Pieces(Node):
             _nothing(node, shape, recorded) if part is None else part
             for part, (shape, _) in zip(g.parts, node.outputs, strict=True)
         ]
+        charge_shape(node.edges[0].shape, node.dtype.itemsize)
         join = OPERATORS[node.join]
         return (join if recorded else join.compute)(*parts, dim=node.axis)
 

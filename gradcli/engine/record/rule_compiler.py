@@ -8,6 +8,7 @@ backward pass runs no loop over names. ``pull_recorded`` reads the same rules wi
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import leading
 from gradcli.engine.record.saved_values import saved_properties
 from gradcli.ops.comparison import all_finite
+from gradcli.ops.declaration.counting import Count, Counted
 from gradcli.ops.dims import laid_as
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.read import on_arrays
@@ -52,6 +54,7 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
                 "numbers": numbers,
                 "is_complex": is_complex,
                 "pull_recorded": None,
+                "held": {},
                 "masks": masks,
                 "weighs": bool(op.vanishes),
                 **saved_properties(op),
@@ -88,8 +91,10 @@ def assemble(
                 r = r0(g, v_y.array)
                 if node.shape != e0.shape: r = fit(r, e0.shape)
                 if node.dtype is not e0.dtype: r = cast(r, e0.dtype)
-                arrived[e0] = arrived[e0] + r if e0 in arrived else r
+                arrived[e0] = arrived.pop(e0) + r if e0 in arrived else r
             ...
+
+    A sum whose first operand nothing else refers to is written into that, by NumPy.
             if gone is not None and saved: node.saved = gone
     """
     scope = _scope(op, numbers, on_arrays)
@@ -127,7 +132,7 @@ def assemble(
         elif several:  # its cotangents have the result's shape: see the operators' tests
             lines.append(f"{pad}if node.shape != e{i}.shape: r = fit(r, e{i}.shape)")
         lines.append(f"{pad}if node.dtype is not e{i}.dtype: r = cast(r, e{i}.dtype)")
-        lines.append(f"{pad}arrived[e{i}] = arrived[e{i}] + r if e{i} in arrived else r")
+        lines.append(f"{pad}arrived[e{i}] = arrived.pop(e{i}) + r if e{i} in arrived else r")
     if frees:
         lines.append("    if gone is not None and saved: node.saved = gone")
     exec("\n".join(lines), scope)
@@ -151,6 +156,41 @@ def _assemble_recorded(
     exec("\n".join(lines), scope)
     result: Callable[..., Any] = scope["pull"]
     return result
+
+
+def held(node: Any) -> float:
+    """What the rules of a node hold at most, with what they give, in arrays: like the result where
+    it works entry by entry, else like all inputs."""
+    op, cls = node.op, node.__class__
+    if op.__class__ is Part or (op.kind == "bilinear" and not op.entrywise):
+        return 1.0
+    number = node.shape == ()
+    if number not in cls.held:
+        cls.held[number] = _held(node)
+    wanted = [i for i, e in enumerate(node.edges) if e is not None]
+    most: float = max([k + cls.held[number].get(i, 1.0) for k, i in enumerate(wanted)], default=0.0)
+    return most
+
+
+def _held(node: Any) -> dict[int, float]:
+    """The arrays that a node's rules hold at most, each alone: they are called to be counted."""
+    op, cls = node.op, node.__class__
+    found = {}
+    scope = _scope(op, cls.numbers, lambda rule: rule)
+    scope["p"] = op.params if node.extra is None else node.extra.params
+    scope |= {f"e{i}": e for i, e in enumerate(node.edges)}
+    for i, term in _terms(op, cls.numbers, cls.is_complex, tensors=True).items():
+        count = Count()
+        shape = node.shape if op.entrywise else node.edges[i].shape
+        for n, number in zip(op.inputs, cls.numbers, strict=True):
+            scope[f"v_{n}"] = 2.0 if number else Counted(count, shape)
+        reduced = "keepdim" in op.params
+        scope["g"] = scope["out"] = Counted(count, node.shape, not reduced)
+        with suppress(Exception):  # what asks for more than shapes
+            made = eval(term, scope)
+            found[i] = max(count.most, count.now)
+            del made
+    return found
 
 
 def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any]) -> dict[str, Any]:
@@ -250,7 +290,8 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
     if tensors:
         return term
     if op.node.get("dense"):
-        return f"{term}.copy()"
+        whole = "(r := {}).base is None and r.flags.c_contiguous"
+        return f"(r if {whole.format(term)} else r.copy())"
     # A product lies in the order of its first factor, in PyTorch g.
     if op.entrywise and op.kind in ("elementwise", "bilinear") and not op.masks:
         laid = "g.ndim > 1 and not g.flags.c_contiguous and g.strides[-1]"
