@@ -408,6 +408,9 @@ def native_batch_norm(
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> tuple:  # fmt: skip
     """``batch_norm``, and the mean and the inverse standard deviation of the batch if training."""
+    if training and not input.numel():
+        said = f"at least one element, but got input_sizes = {list(input.shape)}"
+        raise bad_shape(f"input tensor must have {said}")
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     dims = _beside_channels(input)
     given = weight, bias, running_mean, running_var
