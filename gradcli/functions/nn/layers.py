@@ -381,7 +381,8 @@ def native_group_norm(
 ) -> tuple:  # fmt: skip
     """``group_norm``, and the mean and the inverse standard deviation of each group."""
     groups = _O["reshape"](input, (N, group, C * HxW // max(1, group)))
-    mean, spread = (_O["squeeze"](v, -1) for v in _statistics(groups, (-1,), eps, weight, bias))
+    found = _statistics(groups, (-1,), eps, weight, bias)
+    mean, spread = (of_its_own(_O["squeeze"](v, -1)) for v in found)
     return group_norm(input, group, weight, bias, eps), mean, spread
 
 
