@@ -120,6 +120,11 @@ def refuse_whole_quotient(tensor1: Any, tensor2: Any) -> None:
         raise bad_dtype(said, help="write tensor1.float()")
 
 
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``input + value * tensor1 * tensor2``."""
+    return O["addcmul"](input, tensor1, tensor2, value)
+
+
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
     refuse_derivative("addcdiv", value=value)
@@ -487,13 +492,16 @@ def view_as_real(input: Any) -> Any:
 
 may_be(
     "wider",
-    add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad, rad2deg,
-    copysign, mvlgamma, logit, angle, polygamma,
+    add, sub, rsub, div, pow, addcmul, addcdiv, lerp, clamp, clamp_min, clamp_max, deg2rad,
+    rad2deg, copysign, mvlgamma, logit, angle, polygamma,
 )  # fmt: skip
 may_be(
     "same", float_power,
     misfit="the output given to float_power has dtype {given} but the operation's result requires "
     "dtype {made}",
 )  # fmt: skip
-may_be("none", cdist, positive, conj, resolve_conj, resolve_neg, rsub, fill, view_as_real)
-direct(add, sub, div, pow)
+may_be(
+    "none", cdist, positive, conj, resolve_conj, resolve_neg, rsub, fill, view_as_real, real,
+    is_conj, is_neg,
+)  # fmt: skip
+direct(add, sub, div, pow, addcmul)

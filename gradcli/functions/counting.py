@@ -136,8 +136,9 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 @by_element
 def histogram(
-    input: Any, bins: Tensor | int, *, range: Any = None, weight: Any = None, density: bool = False
-) -> Any:
+    input: Any, bins: Tensor | int = 100, *, range: Any = None, weight: Any = None,
+    density: bool = False,
+) -> Any:  # fmt: skip
     """``(hist, bin_edges)``: how many entries fall into each bin, the last edge included.
 
     ``bins`` is the number of bins of one width between the ends ``range``, or between the smallest

@@ -646,6 +646,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     return svd_lowrank(A - _O["mean"](A, -2, True) if center else A, q, niter)
 
 
+may_be("none", pca_lowrank, svd_lowrank)
 may_be("wider", cholesky_inverse, misfit=safely("{name}"))
 may_be("wider", cholesky_solve, misfit=safely("{name}"), copied=True)
 may_be("wider", geqrf, misfit=safely("torch.geqrf", "{part}"))

@@ -46,10 +46,11 @@ class Home:
 HOMES = {
     "arithmetic": Home(
         (
-            "add sub rsub div pow pow_ addcdiv lerp clamp clamp_ clip_ clamp_min clamp_min_ "
-            "clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ rad2deg "
-            "rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ float_power "
-            "resolve_conj resolve_neg positive angle conj conj_physical conj_physical_ fill "
+            "add sub rsub div pow pow_ addcmul addcdiv lerp clamp clamp_ clip_ clamp_min "
+            "clamp_min_ clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ "
+            "rad2deg rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ "
+            "float_power resolve_conj resolve_neg positive angle conj conj_physical "
+            "conj_physical_ fill "
             "is_conj is_neg"
         ),
         alone="polygamma cdist polar real view_as_real",
@@ -149,10 +150,7 @@ _FAMILIES = {
         "binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss "
         "kl_div margin_ranking_loss poisson_nll_loss triplet_margin_loss"
     ),
-    "nn.activations": (
-        "alpha_dropout celu dropout feature_alpha_dropout hardshrink native_dropout prelu rrelu "
-        "selu threshold"
-    ),
+    "nn.activations": "celu hardshrink native_dropout prelu rrelu selu threshold",
     "nn.convolution": (
         "channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
         "conv_transpose3d pixel_shuffle pixel_unshuffle"
@@ -160,13 +158,17 @@ _FAMILIES = {
     "nn.pooling": (
         "adaptive_avg_pool1d avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"
     ),
-    "nn.embedding": "embedding",
     "nn.pair_losses": "cosine_similarity pairwise_distance pdist",
 }
 LATER = {
     **{name: f"{home}.{name}" for home, names in _FAMILIES.items() for name in names.split()},
     **{name: f"decompositions.torch_{name}" for name in ("lu", "lu_solve", "qr", "svd")},
     **{name: f"nn.layers.torch_{name}" for name in ("batch_norm", "instance_norm")},
+    **{
+        name: f"nn.activations.torch_{name}"
+        for name in ("alpha_dropout", "dropout", "feature_alpha_dropout")
+    },
+    "embedding": "nn.embedding.torch_embedding",
     "adaptive_max_pool1d": "nn.pooling.adaptive_max_pool1d_with_indices",
     "orgqr": "linalg.householder_product",
     "grid_sampler": "nn.resampling.grid_sampler",

@@ -170,4 +170,5 @@ def cholesky_factor(A: Any, upper: bool) -> Any:
     return columnwise(adjoint(low)) if upper else low
 
 
+may_be("none", adjoint)
 may_be("wider", cholesky, misfit=safely("{name}"), copied=True)

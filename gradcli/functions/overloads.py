@@ -17,7 +17,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import promote
 from gradcli.engine.grad_mode import current
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.arguments import UNSAID
+from gradcli.engine.record.arguments import UNSAID, Kept
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.multi_output import joined
@@ -53,22 +53,20 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return FUNCTIONS["stack"](*_tensors("stack", tensors), dim=dim)
 
 
-def torch_max(input: Any, dim: Tensor | int = UNSAID, keepdim: bool = False) -> Any:
+def torch_max(input: Any, dim: Tensor | int = UNSAID, keepdim: Kept = False) -> Any:
     """``max(x)``, ``max(x, dim)`` with indices, ``max(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
-    dim = UNSAID if dim is None else dim
-    if dim is not UNSAID or isinstance(input, Plain):
+    if dim is not UNSAID and dim is not None:
         return input.max(dim, keepdim)
-    return FUNCTIONS["amax"](input)
+    return input.max() if isinstance(input, Plain) else FUNCTIONS["amax"](input)
 
 
-def torch_min(input: Any, dim: Tensor | int = UNSAID, keepdim: bool = False) -> Any:
+def torch_min(input: Any, dim: Tensor | int = UNSAID, keepdim: Kept = False) -> Any:
     """``min(x)``, ``min(x, dim)`` with indices, ``min(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
-    dim = UNSAID if dim is None else dim
-    if dim is not UNSAID or isinstance(input, Plain):
+    if dim is not UNSAID and dim is not None:
         return input.min(dim, keepdim)
-    return FUNCTIONS["amin"](input)
+    return input.min() if isinstance(input, Plain) else FUNCTIONS["amin"](input)
 
 
 def as_value(x: Any) -> Any:
@@ -182,4 +180,4 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 may_be("joined", cat, stack, apart=True)
 may_be("wider", torch_max, torch_min)
-may_be("none", flatten)
+may_be("none", flatten, einsum)

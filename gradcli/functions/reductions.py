@@ -19,6 +19,7 @@ from gradcli.engine.grad_mode import current
 from gradcli.engine.record.arguments import (
     UNSAID,
     Asked,
+    Kept,
     Number,
     Order,
     Required,
@@ -55,11 +56,8 @@ def _narrowed(out: Any, dtype: Any) -> Any:
     return out if dtype is None or out.dtype.kind > 1 else out.to(dtype)
 
 
-def sum(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
-) -> Any:
+def sum(input: Any, dim: Any = None, keepdim: Kept = False, *, dtype: Any = None) -> Any:
     """The sum of all entries, or along dimensions, computed in ``dtype`` where one is given."""
-    dim = dim if axis is None else axis
     if dtype is None:
         return O["sum"](input, dim, keepdim)
     return _narrowed(O["sum"](_typed(input, dtype), dim, keepdim), dtype)
@@ -75,18 +73,16 @@ def amin(input: Any, dim: int | Sequence[int] | None = (), keepdim: bool = False
     return O["amin"](input, () if dim is None else dim, keepdim)
 
 
-def mean(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
-) -> Any:
+def mean(input: Any, dim: Any = None, keepdim: Kept = False, *, dtype: Any = None) -> Any:
     """The mean of all entries, or along dimensions, computed in ``dtype`` where one is given."""
     if dtype is not None and dtypes.to_dtype(dtype).kind < 2:
         name = dtypes.to_dtype(dtype).scalar_name
         said = "mean(): could not infer output dtype. Optional dtype must be either a floating"
         raise bad_dtype(f"{said} point or complex dtype. Got: {name}")
-    return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+    return O["mean"](_typed(input, dtype), dim, keepdim)
 
 
-def prod(input: Any, dim: int = UNSAID, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(input: Any, dim: int = UNSAID, keepdim: Kept = False, *, dtype: Any = None) -> Any:
     """The product of all entries, or along a dimension."""
     along = whole_or_along("prod", dim, keepdim)
     return _narrowed(O["prod"](_typed(input, dtype), along, keepdim), dtype)

@@ -563,5 +563,5 @@ may_be(
     "none", block_diag, combinations, cartesian_prod, chunk, unsafe_chunk, fliplr, flipud,
     meshgrid, rot90, split, unsafe_split, split_with_sizes, unsafe_split_with_sizes,
     tensor_split, unravel_index, unflatten, unbind, movedim, unsqueeze, permute, transpose, t,
-    argwhere, repeat_interleave,
+    argwhere, repeat_interleave, swapaxes, allclose, equal, is_same_size,
 )  # fmt: skip

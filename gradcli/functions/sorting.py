@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import int64, uint8
 from gradcli.engine.named_tuples import Results, results
-from gradcli.engine.record.arguments import UNSAID, is_whole, whole_or_along
+from gradcli.engine.record.arguments import UNSAID, Kept, is_whole, whole_or_along
 from gradcli.engine.record.composite import (
     by_element,
     called,
@@ -50,12 +50,16 @@ def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
 
 
 @of_numbers_too
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None = True) -> Any:
+def sort(
+    input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = True
+) -> Any:  # fmt: skip
     """``(values, indices)`` in order along a dimension; equal entries keep theirs."""
     return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
 
 
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None = True) -> Any:
+def argsort(
+    input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = True
+) -> Any:  # fmt: skip
     """Indices that sort ``input`` along a dimension; equal entries keep their order."""
     return O["argsort"](input, dim, descending)
 
@@ -138,7 +142,7 @@ def _picked(input: Any, order: Any, dim: int, keepdim: bool, name: str) -> Any:
 
 
 @by_element
-def median(input: Any, dim: int = UNSAID, keepdim: bool = False) -> Any:
+def median(input: Any, dim: int = UNSAID, keepdim: Kept = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
     refuse_kinds("bool complex", "median_cpu", input.dtype)
     if whole_or_along("median", dim, keepdim) is None:
@@ -200,7 +204,7 @@ def extreme_method(name: str) -> Callable:
     """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
     along, full = f"{name}imum", f"a{name}"
 
-    def method(self: Tensor, dim: Tensor | int = UNSAID, keepdim: bool = False) -> Any:
+    def method(self: Tensor, dim: Tensor | int = UNSAID, keepdim: Kept = False) -> Any:
         dim = cast(Any, None if dim is UNSAID else dim)
         if keepdim:
             if not is_whole(dim):
@@ -237,4 +241,5 @@ def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Results:
 
 
 may_be("none", argsort)
+sort.by_name = argsort.by_name = "stable"  # type: ignore[attr-defined]
 may_be("same", kthvalue, apart=True)

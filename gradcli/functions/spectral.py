@@ -81,8 +81,9 @@ def stft(
         raise bad_value("Cannot have onesided output if window or input is complex")
     whole = frames.is_complex() or onesided is False
     found = (fft.fft if whole else fft.rfft)(frames, norm="ortho" if normalized else None)
-    found = called(O["transpose"](found, -1, -2), "TransposeBackward0")
-    found = found if len(input.shape) == 2 else O["squeeze"](found, 0)
+    found = called(O["transpose"](found, -1, -2), "TransposeBackward1", found)
+    if len(input.shape) == 1:
+        found = called(O["squeeze"](found, 0), "SqueezeBackward4", found)
     return arithmetic.view_as_real(found) if return_complex is False else found
 
 

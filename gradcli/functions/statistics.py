@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.arguments import UNSAID, Operand, whole_or_along
+from gradcli.engine.record.arguments import UNSAID, Kept, Operand, whole_or_along
 from gradcli.engine.record.composite import (
     bottom,
     by_element,
@@ -170,7 +170,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @by_element
-def nanmedian(input: Any, dim: int = UNSAID, keepdim: bool = False) -> Any:
+def nanmedian(input: Any, dim: int = UNSAID, keepdim: Kept = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
     refuse_kinds("bool complex", "median_cpu", input.dtype)
     if whole_or_along("nanmedian", dim, keepdim) is None:

@@ -142,6 +142,7 @@ count_nonzero = constant(
     doc="How many are not zero.",
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",
+    rows=True,
     batching=reduced,
     out="none",
 )

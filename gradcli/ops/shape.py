@@ -302,10 +302,9 @@ def _sum_to(x: Any, shape: Sequence[int] = ()) -> Any:
         x = accurate_sum(x, tuple(range(lead)))
     elif lead < 0:
         shape = shape[-lead:]  # dimensions that are missing are to be expanded
-    if x.shape == shape:
-        return x
     ones = tuple([i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1])
-    return accurate_sum(x, ones, True) if ones else x
+    x = accurate_sum(x, ones, True) if ones else x
+    return in_rows(x) if (ones or lead > 0) and x.__class__ is np.ndarray else x
 
 
 sum_to: Operator = linear(

@@ -107,8 +107,9 @@ def accepted(call, takes, values, shown):
             continue
         for wrong in WRONG:
             these = {**values, parameter: wrong}
-            args = [these[p] for p in takes.order]
-            options = {p: these[p] for p in takes.named}
+            order = takes.order[:1] if "stable" in takes.named else takes.order  # of sort
+            args = [these[p] for p in order]
+            options = {p: these[p] for p in (*takes.order[len(order) :], *takes.named)}
             for _ in range(2):  # by the stand-in, then by what was written
                 try:
                     call(*args, **options)

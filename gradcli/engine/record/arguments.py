@@ -56,6 +56,9 @@ Operand: TypeAlias = Any
 Required: TypeAlias = int
 """The annotation of a whole number that Python's calls have to give; a program may leave it out."""
 
+Kept: TypeAlias = bool
+"""The annotation of a ``keepdim`` that is given with a ``dim`` alone, which left out is None."""
+
 Order: TypeAlias = Any
 """The annotation of the order of a norm: a number or a name."""
 
@@ -68,6 +71,7 @@ Anything: TypeAlias = Any
 _ALIASES = {
     "Asked": ("Tensor", "asked"),
     "Required": ("int",),
+    "Kept": ("bool",),
     "Operand": ("Tensor", "Number"),
     "Order": ("Number", "str"),
     "Sequence[Any]": ("Sequence[Tensor]",),
@@ -121,8 +125,12 @@ def whole_or_along(name: str, dim: Any, keepdim: Any) -> Any:
     if dim is not UNSAID and dim is not None:
         return dim
     if keepdim:
-        raise bad_type(f"{name}() takes keepdim with a dim alone", help=f"write {name}(0, True)")
+        raise _without_dim(name)
     return None
+
+
+def _without_dim(name: str) -> Fault:
+    return bad_type(f"{name}() takes keepdim with a dim alone", help=f"write {name}(0, True)")
 
 
 def _rank(value: Any) -> int:
@@ -169,7 +177,7 @@ _SAID = {
 """What PyTorch's errors call these."""
 _NUMPY = {
     "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
-    "split_size": "split_size_or_sections",
+    "split_size": "split_size_or_sections", "from": "low", "to": "high",
 }  # fmt: skip
 """NumPy's names of parameters, which PyTorch takes too, and its own; what a method calls one."""
 
@@ -178,7 +186,8 @@ class Parameters:
     """The parameters of a function, and what each takes."""
 
     __slots__ = (
-        "aliases", "alone", "defaults", "kinds", "method", "name", "named", "order", "shown",
+        "aliases", "alone", "defaults", "kept", "kinds", "method", "name", "named", "order",
+        "shown",
     )  # fmt: skip
 
     order: tuple[str, ...]
@@ -191,11 +200,14 @@ class Parameters:
     """What is declared for each; nothing of those that take anything."""
     alone: bool
     """Whether of numbers alone there is a tensor."""
+    kept: bool
+    """Whether keepdim is given with a dim alone."""
 
     def __init__(self, name: str, method: bool) -> None:
         self.name = name
         self.method = method
         self.aliases = {}
+        self.kept = False
         self.shown: dict[str, str] = {}  # what PyTorch calls some
 
     def bind(self, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
@@ -232,6 +244,8 @@ class Parameters:
                 raise self.wrong(name, place, value)
             if value.__class__ is int and "int" in kinds and not _LEAST <= value <= _MOST:
                 raise too_long()
+        if self.kept and values["dim"] is UNSAID is not values["keepdim"]:
+            raise _without_dim(self.name)
         first = self.order[0] if self.order else ""
         if self.kinds.get(first, ()) == ("Tensor", "Number") and not any(
             _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
@@ -318,6 +332,10 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
         found.aliases["other"] = "dim"
     for n in [n for n in found.order if hints.get(n) == "Required"]:
         del found.defaults[n]
+    if hints.get("keepdim") == "Kept":
+        found.kept, before = True, found.defaults["dim"]
+        found.kinds["dim"] += ("None",) * (before is None)
+        found.defaults.update(dim=UNSAID, keepdim=UNSAID)
     found.alone = getattr(getattr(getattr(inner, "short", None), "operator", None), "alone", False)
     return found
 
@@ -369,6 +387,8 @@ def looked_at(
         dtype = number_dtype(value)
         values = {**values, first: wrap(dtype.numpy.type(value), dtype)}
     takes.check(values)
+    if takes.kept:
+        values = {n: (None, False)[n == "keepdim"] if v is UNSAID else v for n, v in values.items()}
     values = {n: _plain(v, takes.kinds.get(n)) for n, v in values.items()}
     args = tuple([values[n] for n in takes.order])
     options = {n: values[n] for n in takes.named}

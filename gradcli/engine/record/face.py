@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
 from gradcli.engine.record import fast_path
-from gradcli.engine.record.arguments import ABSENT, Parameters, Source, looked_at, parameters_of
-from gradcli.engine.record.out import into
+from gradcli.engine.record.arguments import (
+    ABSENT,
+    UNSAID,
+    Parameters,
+    Source,
+    looked_at,
+    parameters_of,
+)
+from gradcli.engine.record.out import has_out, into
 from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.ops.errors import bad_type
 from gradcli.ops.operator import Operator
 from gradcli.ops.torch_messages import not_a
 
@@ -34,6 +42,7 @@ def _all_tensors(values: Any) -> bool:
 _SCOPE = {
     "ABSENT": ABSENT,
     "ANY": (),
+    "UNSAID": UNSAID,
     "Plain": Plain,
     "Tensor": Tensor,
     "all_tensors": _all_tensors,
@@ -72,7 +81,7 @@ def face(
     made.__module__ = getattr(named, "__module__", None) or __name__
     made.__wrapped__ = getattr(named, "__wrapped__", named)
     made.unchecked = function
-    into_out = not (method or strict)
+    into_out = not (method or strict) and has_out(function)
     made.__kwdefaults__ = no_out = {"out": None} if into_out else {}
 
     def first(*args: Any, **options: Any) -> Any:
@@ -100,7 +109,20 @@ def face(
         return made(*args, **options)
 
     scope["call"] = first
-    return made  # type: ignore[no-any-return]
+    return _by_name(made, declared.by_name) if hasattr(declared, "by_name") else made
+
+
+def _by_name(function: Callable[..., Any], option: str) -> Callable[..., Any]:
+    """A function that takes all but its first argument by name where ``option`` is given."""
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if option in options and len(args) > 1:
+            said = f"{function.__name__}() takes {option} with its other arguments by name"
+            raise bad_type(said, help="write x.sort(dim=0, stable=True)")
+        return function(*args, **options)
+
+    return call
 
 
 def published(names: Mapping[str, Any], module: str) -> None:
@@ -141,13 +163,17 @@ def _text(
     signature = (*takes.order, *["*"] * bool(options), *options, *["**more"] * more)
     tests = [t for t in (takes.test(n, scope) for n in names) if t]
     tests += [*["more"] * more, *["out is not None"] * out]
+    tests += ["dim is UNSAID is not keepdim"] * takes.kept
     values = ", ".join(f"{n!r}: {n}" for n in names)
     call = ", ".join((*takes.order, *(f"{n}={n}" for n in takes.named)))
     shortly = ""
+    if takes.kept:
+        shortly = "    if dim is UNSAID: dim, keepdim = None, False\n"
+        shortly += "    elif keepdim is UNSAID: keepdim = False\n"
     if short:
         scope.update({f"_{n}": takes.defaults[n] for n in takes.named})
         left_out = " and ".join(f"{n} is _{n}" for n in takes.named) or "True"
-        shortly = f"    if {left_out}: return _short({', '.join(takes.order)})\n"
+        shortly += f"    if {left_out}: return _short({', '.join(takes.order)})\n"
     given = f"{{{values}}}{', out' * out}{', named=more' * more}"
     return (
         f"def {name}({', '.join(signature)}):\n"

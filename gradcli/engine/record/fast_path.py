@@ -43,7 +43,7 @@ from gradcli.engine.record.apply import (
 )
 from gradcli.engine.record.arguments import ABSENT, Parameters, Source, looked_at, parameters_of
 from gradcli.engine.record.index_writes import stamp_index, writes
-from gradcli.engine.record.out import into
+from gradcli.engine.record.out import has_out, into
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import outside, theirs
 from gradcli.engine.tensor.storage import InferenceMeta
@@ -124,11 +124,11 @@ def method(
 
 def function(op: Operator, *, checked: bool = False) -> Callable[..., Any]:
     """The operator as a free function: ``sin(x)``, with PyTorch's ``out=``."""
-    return _specialised(op, with_out=True, checked=checked)
+    return _specialised(op, with_out=not checked or has_out(op), checked=checked, free=True)
 
 
 def _specialised(
-    op: Operator, with_out: bool = False, checked: bool = False, **form: bool
+    op: Operator, with_out: bool = False, checked: bool = False, free: bool = False, **form: bool
 ) -> Callable[..., Any]:
     """A function whose code is written out by the second call; until then it has a stand-in's.
 
@@ -168,7 +168,7 @@ def _specialised(
         made.__code__ = scope[op.name].__code__
         return made(*given, **named)
 
-    takes = parameters_of(op, op.name, not with_out) if checked else None
+    takes = parameters_of(op, op.name, not free) if checked else None
     scope["call"] = first
     return made
 

@@ -166,6 +166,12 @@ def safely(of: str, part: str = "result") -> str:
     return said.replace("{of}", of).replace("{part}", part) + "dtype {given}"
 
 
+def has_out(function: Any) -> bool:
+    """Whether ``out=`` may be given; of functions of layers and losses only where declared."""
+    layers = ".functions.nn." in (getattr(function, "__module__", None) or "")
+    return bool(_declared(function, "out", "none" if layers else "same") != "none")
+
+
 def _declared(function: Any, fact: str, default: Any) -> Any:
     while function is not None:
         declared = getattr(getattr(function, "operator", function), fact, None)

@@ -281,6 +281,7 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
         g, y = (words[op.reads[i].index(n)] for n in ("g", op.inputs[1 - i]))
         other = f"r{1 - i}(mT({g}), mT({y}), e{i}.shape[::-1])"
         alone = f"mT(r1({y}, {g}, e1.shape[::-1]))" if i else term  # of a vector: outer(g, x).T
+        other = f"fit({other}, (*e{i}.shape[:-2], *e{i}.shape[:-3:-1]))"  # sums lie in rows
         columns = f"(mT({other}) if len(node.shape) > 1 else {alone})"
         term = f"({columns} if node.extra is not None and {i} in node.extra.columns else {term})"
     if op.kind == "elementwise" and not op.scaled[i]:

@@ -14,6 +14,7 @@ from gradcli.engine.record.arguments import Asked, Number
 from gradcli.engine.record.composite import called, in_float32, named, rowwise, watch
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
 from gradcli.functions import arithmetic, reductions
 from gradcli.functions.methods import public_operators
@@ -352,6 +353,16 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: Any = Fa
     return _dropped(input, p, training, inplace)
 
 
+def _trained(function: Any) -> Any:
+    def of_train(input: Any, p: float, train: bool) -> Any:
+        return function(input, p, train)
+
+    return named(of_train, function.__name__, f"``nn.functional.{function.__name__}``.")
+
+
+torch_dropout = _trained(dropout)
+
+
 def native_dropout(input: Any, p: float, train: bool | None) -> tuple:
     """``dropout``, and which entries it kept: all where ``train`` is False."""
     drops = _drops(p, train is not False)
@@ -413,6 +424,10 @@ def feature_alpha_dropout(
 ) -> Any:
     """``alpha_dropout`` of whole channels."""
     return _alpha_dropped(input, p, training, inplace, 2)
+
+
+torch_alpha_dropout = _trained(alpha_dropout)
+torch_feature_alpha_dropout = _trained(feature_alpha_dropout)
 
 
 def _alpha_dropped(
@@ -478,3 +493,6 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
 
 for _name in _WRITTEN:
     globals()[f"{_name}_"] = _in_place(globals()[_name])
+
+
+may_be("same", hardshrink, threshold)

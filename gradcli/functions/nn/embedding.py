@@ -101,6 +101,15 @@ def _renormalize(input: Any, weight: Any, max_norm: float, norm_type: float) -> 
 
 
 @by_element
+def torch_embedding(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:  # fmt: skip
+    """``embedding`` with the table first."""
+    padded = None if padding_idx < 0 else padding_idx
+    return embedding(indices, weight, padded, scale_grad_by_freq=scale_grad_by_freq)
+
+
 def embedding_bag(
     input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: Any = "mean",

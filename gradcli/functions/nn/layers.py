@@ -382,7 +382,8 @@ def native_group_norm(
 ) -> tuple:  # fmt: skip
     """``group_norm``, and the mean and the inverse standard deviation of each group."""
     groups = _O["reshape"](input, (N, group, C * HxW // max(1, group)))
-    mean, spread = (_O["squeeze"](v, -1) for v in _statistics(groups, (-1,), eps, weight, bias))
+    stats = _statistics(groups, (-1,), eps, weight, bias)
+    mean, spread = (of_its_own(_O["squeeze"](v, -1)) for v in stats)
     found = group_norm(input, group, weight, bias, eps), mean, spread
     return outputs("NativeGroupNormBackward0", found, input, weight, bias)
 
@@ -410,6 +411,9 @@ def native_batch_norm(
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> tuple:  # fmt: skip
     """``batch_norm``, and the mean and the inverse standard deviation of the batch if training."""
+    if training and not input.numel():
+        said = f"at least one element, but got input_sizes = {list(input.shape)}"
+        raise bad_shape(f"input tensor must have {said}")
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     dims = _beside_channels(input)
     given = weight, bias, running_mean, running_var

@@ -90,6 +90,7 @@ def test_results_that_lie_in_rows_whatever_the_images_do(name):
         F.gumbel_softmax,
         partial(F.rrelu, training=True),
         lambda x: x.masked_scatter(x > 0, x * 2),
+        lambda x: x.count_nonzero(0),
         lambda x: F.pixel_shuffle(x, 1),
         lambda x: F.pixel_unshuffle(x, 1),
     ],
@@ -173,6 +174,7 @@ FLAT = {
     "linear of a vector": (F.linear, (3,), (4, 3), (4,)),
     "linear of stacks": (F.linear, (2, 5, 3), (4, 3), (4,)),
     "prod": (lambda x: x.prod(0), (2, 3)),
+    "what broadcasts beside turned matrices": (lambda x, y: (x.mT * y).exp(), (3, 2, 4), (4, 2)),
     "a vector times a turned matrix": (lambda x, w: x @ w.T, (3,), (4, 3)),
 }
 
