@@ -19,6 +19,8 @@ LONGEST = 40
 _ROUGH = re.compile(
     r"\b(abs|sign|norm|std|hypot|sqrt|rsqrt|where|heaviside)\(|[<>]|/ *[^\d. ]|\*\*-"
 )
+_UNIT = re.compile(r"\bsign\(|/[^+]*\b(norm|hypot|abs)\(")
+"""The slope of a length."""
 
 
 def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) -> list[str]:
@@ -34,13 +36,34 @@ def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) ->
     for place, s in enumerate(steps):
         moving.append(s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs))
         smooth = _is_length(s.op) and (not rough or place in squared)
-        words = _words(s) if moving[-1] and not smooth else None
+        words = (_words(s) or _lost(steps, s, answers)) if moving[-1] and not smooth else None
         if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
             places = [_place(_given(steps, s, i)) for i in s.inputs]
             if s.op == "where" and isinstance(s.node, n.Call) and steps[s.inputs[0]].node is s.node:
                 places[0] = f"the piece of {unparse(s.node.func)}"  # which looks at values itself
+            if "{0} = {1} = 0" in words:
+                numbers = [steps[i].value for i in s.inputs if steps[i].op == "number"]
+                if any(numbers):  # beside one that is not 0 there is no such point
+                    continue
+                places = [
+                    p for p, i in zip(places, s.inputs, strict=True) if steps[i].op != "number"
+                ]
+                places = [" = ".join(dict.fromkeys(places))]
+                words = words.replace("{0} = {1}", "{0}")
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
     return list(found)
+
+
+def _lost(steps: Sequence[Step], s: Step, answers: Iterable[str]) -> str | None:
+    """What is said of a root or a logarithm of which a formula has a length: sqrt(x**2), abs(x)."""
+    power = steps[s.inputs[1]] if s.op == "pow" else None
+    if s.op not in ("sqrt", "log", "pow") or (
+        power is not None and power.op == "number" and not 0 < power.value < 1
+    ):
+        return None
+    own = f"{s.op.replace('pow', 'sqrt')}({unparse(steps[s.inputs[0]].node)})"
+    lost = any(_UNIT.search(answer) and own not in answer for answer in answers)
+    return "at {0} = 0: {op} has no derivative" if lost else None
 
 
 def _sorted(s: Step) -> bool:
