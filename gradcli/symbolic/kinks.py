@@ -23,7 +23,9 @@ _UNIT = re.compile(r"\bsign\(|/[^+]*\b(norm|hypot|abs)\(")
 """The slope of a length."""
 
 
-def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) -> list[str]:
+def kinks(
+    steps: Sequence[Step], wrt: Container[str], answers: Iterable[str], order: int
+) -> list[str]:
     """What is to be known of the kinks of a formula by these variables, each once.
 
     ``answers`` are its derivatives, those of lower orders too: a length whose square alone matters
@@ -37,6 +39,8 @@ def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) ->
         moving.append(s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs))
         smooth = _is_length(s.op) and (not rough or place in squared)
         words = (_words(s) or _lost(steps, s, answers)) if moving[-1] and not smooth else None
+        if words is not None and order < 2 and ": second derivative" in words:
+            words = None
         if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
             places = [_place(_given(steps, s, i)) for i in s.inputs]
             if s.op == "where" and isinstance(s.node, n.Call) and steps[s.inputs[0]].node is s.node:

@@ -69,6 +69,13 @@ def test_the_border_of_pieces_of_other_derivatives() -> None:
     assert not any(np.any(g) for g in folded.evaluate(x=0.0, S=np.eye(3)).values())
 
 
+def test_kinks_of_the_slope_alone() -> None:
+    for text in ("softsign(x)", "i1e(x)"):
+        assert diff(text, "x", order=1).kinks == []
+        said = f"at x = 0: second derivative of {text[:-3]} taken as 0"
+        assert diff(text, "x", order=2).kinks == [said]
+
+
 def test_norm_1_at_zero_entries() -> None:
     found = diff("norm(x, 1)", "x")
     assert found.kinks == ["where an entry of x is 0: derivative of abs taken as 0"]
