@@ -19,8 +19,8 @@ LONGEST = 40
 _ROUGH = re.compile(
     r"\b(abs|sign|norm|std|hypot|sqrt|rsqrt|where|heaviside)\(|[<>]|/ *[^\d. ]|\*\*-"
 )
-_UNIT = re.compile(r"\bsign\(|/[^+]*\b(norm|hypot|abs)\(")
-"""The slope of a length."""
+_UNIT = re.compile(r"(?:\bsign|/[^+]*\b(?:norm|hypot|abs|std))\(([^()]*)")
+"""The slope of a length, and of what: to the first parenthesis."""
 
 
 def kinks(
@@ -35,10 +35,17 @@ def kinks(
     found: dict[str, None] = {}
     squared = _squared_only(steps)
     rough = any(_ROUGH.search(answer) for answer in answers)
+    written = [
+        unparse(steps[i].node) for s in steps if _is_length(s.op) or s.op == "sign"
+        for i in s.inputs
+    ]  # fmt: skip
+    units = {unit for answer in answers for unit in _UNIT.findall(answer)}
+    own = all(any(text.startswith(unit) for text in written) for unit in units)
+    lost = "" if own else " ".join(answers)
     for place, s in enumerate(steps):
         moving.append(s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs))
         smooth = _is_length(s.op) and (not rough or place in squared)
-        words = (_words(s) or _lost(steps, s, answers)) if moving[-1] and not smooth else None
+        words = (_words(s) or _lost(steps, s, lost)) if moving[-1] and not smooth else None
         if words is not None and order < 2 and ": second derivative" in words:
             words = None
         if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
@@ -58,16 +65,17 @@ def kinks(
     return list(found)
 
 
-def _lost(steps: Sequence[Step], s: Step, answers: Iterable[str]) -> str | None:
-    """What is said of a root or a logarithm of which a formula has a length: sqrt(x**2), abs(x)."""
+def _lost(steps: Sequence[Step], s: Step, answers: str) -> str | None:
+    """What is said of a root that ``answers`` have as a length: sqrt(x**2) is abs(x)."""
     power = steps[s.inputs[1]] if s.op == "pow" else None
-    if s.op not in ("sqrt", "log", "pow") or (
-        power is not None and power.op == "number" and not 0 < power.value < 1
+    if (
+        not answers
+        or s.op not in ("sqrt", "pow")
+        or (power is not None and power.op == "number" and not 0 < power.value < 1)
     ):
         return None
-    own = f"{s.op.replace('pow', 'sqrt')}({unparse(steps[s.inputs[0]].node)})"
-    lost = any(_UNIT.search(answer) and own not in answer for answer in answers)
-    return "at {0} = 0: {op} has no derivative" if lost else None
+    own = f"sqrt({unparse(steps[s.inputs[0]].node)})"
+    return None if own in answers else "at {0} = 0: {op} has no derivative"
 
 
 def _sorted(s: Step) -> bool:
