@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
@@ -337,6 +338,9 @@ def form_of(path: str | None, form: str | None) -> str:
     suffix = os.path.splitext(path or "")[1][1:].lower()
     chosen = form or ({"json": "jsonl", "ndjson": "jsonl"}.get(suffix, suffix))
     if chosen not in known:
+        if chosen:
+            said = "the suffixes are .jsonl, .csv, .npz, .npy and .parquet"
+            warnings.warn(f"-o {path}: {said}; these are JSON lines", stacklevel=2)
         chosen = "jsonl"
     if chosen not in ("jsonl", "csv") and path is None:
         raise ValueFault("E0907", f"--format {chosen} writes a file", help=f"-o out.{chosen}")

@@ -201,6 +201,7 @@ softsign = elementwise(
     lambda t, x: t * (1.0 / (1.0 + x * sign(x))) ** 2,
     holds=2,
     doc="x/(1 + abs(x)).",
+    kink="at {0} = 0: second derivative of softsign taken as 0",
     refuses={"complex": "softsign_cpu"},
     grad_name="DivBackward0",
     numpy="""def _softsign(x):

@@ -249,6 +249,7 @@ elu = composite(
     doc="x where positive, else alpha*(exp(x) - 1).",
     edges="slope alpha and second derivative 0 at 0",
     example="elu(x) --x -2",
+    kink="at {0} = 0: slope of elu taken as alpha, second derivative as 0",
     numpy="""def _elu(x, alpha):
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))""",
     pytorch="torch.nn.functional.elu({0}, {alpha})",

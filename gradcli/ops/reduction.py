@@ -128,6 +128,10 @@ centred: Operator = linear(
     lambda g, dim: centred(g, dim),
     dtypes="inexact",
     doc="Each entry less the mean, which is not rounded before.",
+    numpy="""def _centred(x, dim):
+    return x - np.mean(x, axis=dim, keepdims=True)""",
+    pytorch="""def _centred(x, dim):
+    return x - torch.mean(x, dim=dim, keepdim=True)""",
     batching=_centred_batch,
     public=False,
 )

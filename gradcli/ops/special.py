@@ -496,6 +496,7 @@ bessel_ie: Operator = elementwise(
     lambda x, n, out: 0.5 * (bessel_ie(x, abs(n - 1)) + bessel_ie(x, n + 1)) - sign(x) * out,
     doc="exp(-abs(x)) times the modified Bessel function of the first kind, of whole order.",
     edges="slope at 0 as if exp(-abs(x)) were flat there",
+    kink="at {0} = 0: derivative as if exp(-abs({0})) were flat there",
     latex=r"\operatorname{ie}_{{n}}",
     public=False,
 )
@@ -575,6 +576,7 @@ i0e = elementwise(
     _one("i0e"),
     lambda x: decay_slope(x, 0),
     doc="exp(-abs(x))*i0(x), without overflow.",
+    kink="at {0} = 0: derivative of i0e taken as 0",
     grad_name="SpecialI0EBackward0",
     refuses={"complex": "i0e_cpu"},
 )
@@ -583,6 +585,7 @@ i1e: Operator = elementwise(
     _one("i1e"),
     lambda x: decay_slope(x, 1),
     doc="exp(-abs(x))*i1(x), without overflow.",
+    kink="at {0} = 0: second derivative of i1e taken as 0",
     grad_name="SpecialI1EBackward0",
     refuses={"complex": "i1e_cpu"},
 )

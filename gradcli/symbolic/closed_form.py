@@ -290,7 +290,7 @@ def diff(
         {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},
         shapes.assumed, found if check else None, shapes.declarations | absent, program, order,
     )  # fmt: skip
-    result.kinks = kinks(steps, names, lower)
+    result.kinks = kinks(steps, names, lower, order)
     return result
 
 

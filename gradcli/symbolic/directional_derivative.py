@@ -109,7 +109,8 @@ class _Job:
             {**self.shapes.declarations, **more}, self.program, self.order,
         )  # fmt: skip
         by = {k for key in texts for k in key.split(",")}
-        result.kinks = kinks(self.steps, by, self.lower.union(result.derivatives.values()))
+        answers = self.lower.union(result.derivatives.values())
+        result.kinks = kinks(self.steps, by, answers, self.order)
         return result
 
 

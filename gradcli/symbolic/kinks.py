@@ -19,9 +19,13 @@ LONGEST = 40
 _ROUGH = re.compile(
     r"\b(abs|sign|norm|std|hypot|sqrt|rsqrt|where|heaviside)\(|[<>]|/ *[^\d. ]|\*\*-"
 )
+_UNIT = re.compile(r"(?:\bsign|/[^+]*\b(?:norm|hypot|abs|std))\(([^()]*)")
+"""The slope of a length, and of what: to the first parenthesis."""
 
 
-def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) -> list[str]:
+def kinks(
+    steps: Sequence[Step], wrt: Container[str], answers: Iterable[str], order: int
+) -> list[str]:
     """What is to be known of the kinks of a formula by these variables, each once.
 
     ``answers`` are its derivatives, those of lower orders too: a length whose square alone matters
@@ -31,16 +35,47 @@ def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) ->
     found: dict[str, None] = {}
     squared = _squared_only(steps)
     rough = any(_ROUGH.search(answer) for answer in answers)
+    written = [
+        unparse(steps[i].node) for s in steps if _is_length(s.op) or s.op == "sign"
+        for i in s.inputs
+    ]  # fmt: skip
+    units = {unit for answer in answers for unit in _UNIT.findall(answer)}
+    own = all(any(text.startswith(unit) for text in written) for unit in units)
+    lost = "" if own else " ".join(answers)
     for place, s in enumerate(steps):
         moving.append(s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs))
         smooth = _is_length(s.op) and (not rough or place in squared)
-        words = _words(s) if moving[-1] and not smooth else None
+        words = (_words(s) or _lost(steps, s, lost)) if moving[-1] and not smooth else None
+        if words is not None and order < 2 and ": second derivative" in words:
+            words = None
         if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
             places = [_place(_given(steps, s, i)) for i in s.inputs]
             if s.op == "where" and isinstance(s.node, n.Call) and steps[s.inputs[0]].node is s.node:
                 places[0] = f"the piece of {unparse(s.node.func)}"  # which looks at values itself
+            if "{0} = {1} = 0" in words:
+                numbers = [steps[i].value for i in s.inputs if steps[i].op == "number"]
+                if any(numbers):  # beside one that is not 0 there is no such point
+                    continue
+                places = [
+                    p for p, i in zip(places, s.inputs, strict=True) if steps[i].op != "number"
+                ]
+                places = [" = ".join(dict.fromkeys(places))]
+                words = words.replace("{0} = {1}", "{0}")
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
     return list(found)
+
+
+def _lost(steps: Sequence[Step], s: Step, answers: str) -> str | None:
+    """What is said of a root that ``answers`` have as a length: sqrt(x**2) is abs(x)."""
+    power = steps[s.inputs[1]] if s.op == "pow" else None
+    if (
+        not answers
+        or s.op not in ("sqrt", "pow")
+        or (power is not None and power.op == "number" and not 0 < power.value < 1)
+    ):
+        return None
+    own = f"sqrt({unparse(steps[s.inputs[0]].node)})"
+    return None if own in answers else "at {0} = 0: {op} has no derivative"
 
 
 def _sorted(s: Step) -> bool:

@@ -168,7 +168,7 @@ class _Path:
             {k: str(self.declared[k]) for k in self.open},
             {"points": len(points), "max_rel_error": error}, known, value or self.program, order,
         )  # fmt: skip
-        result.kinks = kinks(steps, by, self.lower)
+        result.kinks = kinks(steps, by, self.lower, order)
         result.conditions = list(conditions)
         result.constants = dict(tape.constants)
         return result

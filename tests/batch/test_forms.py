@@ -273,6 +273,14 @@ def test_an_empty_jsonl_is_good_and_so_are_no_rows(files, capsys):
     assert np.load(files / "o.npz")["value"].shape == (0,)
 
 
+def test_an_unknown_suffix_is_told():
+    from gradcli.batch.outputs import form_of
+
+    with pytest.warns(UserWarning, match="o.xyz: the suffixes are .jsonl, .csv,"):
+        assert form_of("o.xyz", None) == "jsonl"
+    assert form_of("o.xyz", "csv") == "csv" and form_of("/dev/null", None) == "jsonl"
+
+
 def test_halting():
     from gradcli.batch.session import Halt
 

@@ -14,6 +14,7 @@ from tests.support.families import family
 AT_A_KINK = [
     ("abs(x)", 0.0, "at x = 0: derivative of abs taken as 0"),
     ("relu(x - 1)", 1.0, "at (x - 1) = 0: derivative of relu taken as 0"),
+    ("elu(x, 2.0)", 0.0, "at x = 0: slope of elu taken as alpha, second derivative as 0"),
     ("leaky_relu(x)", 0.0, "at x = 0: derivative of leaky_relu taken as the negative slope"),
     ("hardtanh(x)", 1.0, "at x = -1 and 1: derivative of hardtanh taken as 0"),
     ("clamp(x, -1, 1)", 1.0, "where x meets a bound: derivative of clamp taken as 1"),
@@ -68,6 +69,13 @@ def test_the_border_of_pieces_of_other_derivatives() -> None:
     assert not any(np.any(g) for g in folded.evaluate(x=0.0, S=np.eye(3)).values())
 
 
+def test_kinks_of_the_slope_alone() -> None:
+    for text in ("softsign(x)", "i1e(x)"):
+        assert diff(text, "x", order=1).kinks == []
+        said = f"at x = 0: second derivative of {text[:-3]} taken as 0"
+        assert diff(text, "x", order=2).kinks == [said]
+
+
 def test_norm_1_at_zero_entries() -> None:
     found = diff("norm(x, 1)", "x")
     assert found.kinks == ["where an entry of x is 0: derivative of abs taken as 0"]
@@ -84,6 +92,27 @@ def test_norm_1_at_zero_entries() -> None:
 def test_told_where_the_formula_stops(text: str, words: str) -> None:
     declared = {"x": "vector:n", "y": "vector:n"} if "y" in text else {"x": "vector:n"}
     assert any(words in said for said in diff(text, "x", declared=declared).kinks)
+
+
+@family("text, said", [
+    ("sqrt(x**2)", ["at x**2 = 0: sqrt has no derivative"]),
+    ("(x**2)**0.5", ["at x**2 = 0: pow has no derivative"]),
+    ("(x**2)**(1/2)", ["at x**2 = 0: pow has no derivative"]),
+    ("sqrt((x + 1)**2 + 1) + abs(x)", ["at x = 0: derivative of abs taken as 0"]),
+    ("sqrt(var(x))", ["at var(x) = 0: sqrt has no derivative"]),
+    ("sqrt(sum(x**2))", ["at sum(x**2) = 0: sqrt has no derivative"]),
+    ("sqrt(x**2 + 1)*abs(x)", ["at x = 0: derivative of abs taken as 0"]),
+    ("sqrt((x - 1)**2) + abs(x)", [
+        "at (x - 1)**2 = 0: sqrt has no derivative", "at x = 0: derivative of abs taken as 0"
+    ]),
+    ("sqrt(x**2 + 1)", []), ("sqrt(x**4)", []), ("(x**2)**1.5", []),
+    # a point of two arguments, one of which may be a number
+    ("hypot(x, 0)", ["at x = 0: hypot has no derivative (gradcli grad takes 0)"]),
+    ("hypot(x, 3)", []),
+    ("atan2(x, y)", ["at x = y = 0: atan2 has no derivative (gradcli grad takes 0)"]),
+])  # fmt: skip
+def test_lengths_and_points_of_two(text: str, said: list[str]) -> None:
+    assert diff(text, "x").kinks == said
 
 
 @family("text, said", [

@@ -118,6 +118,13 @@ def test_a_scale_that_is_not_given_is_one():
     assert "value = x + y\n" in diff("add_scaled(x, y)").code("jax")
 
 
+def test_code_of_a_layer_defines_what_it_calls():
+    layer = diff("sum(layer_norm(2*A, (3,))**3)", declared={"A": "matrix:2,3"})
+    A = np.array([[1.0, 2, 4], [0, 3, 1]])
+    slope = ran(layer.code(), {"A": A})[1]
+    assert np.allclose(slope, layer.evaluate(A=A)) and "torch.mean(x, " in layer.code("torch")
+
+
 def test_a_function_is_complete():
     text = diff("x.T @ A @ x", "x").code("numpy")
     assert text.startswith("import numpy as np\n")

@@ -166,7 +166,7 @@ def _save(out: str, name: str, points: Any, curves: list[tuple[str, Any]]) -> No
         save_curves(out, name, points, curves)
     except ImportError:
         said = "a picture needs matplotlib, which is not installed"
-        mend = "pip install gradcli[plot], or leave out --out for a plot in the terminal"
+        mend = "pip install gradcli[plot] (.png, .svg, .pdf), or leave out --out: a plot in text"
         raise RuntimeFault("E0905", said, help=mend) from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem).partition(";")[0]

@@ -128,8 +128,8 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
 def _plain(data: Iterable[Any]) -> tuple[list[Any], bool, DType | None]:
     """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative.
 
-    And whether one of these tensors requires a gradient, and the type that the entries meet in
-    where some have a type of their own: tensors, arrays and NumPy's numbers.
+    And whether one of these tensors requires a gradient or may have a tangent, and the type that
+    the entries meet in where some have a type of their own: tensors, arrays and NumPy's numbers.
     """
     out: list[Any] = []
     cut = False
@@ -153,7 +153,7 @@ def _plain(data: Iterable[Any]) -> tuple[list[Any], bool, DType | None]:
                 elif isinstance(value, Tensor):
                     if value.numel() != 1:
                         raise words.several_entries()
-                    cut = cut or value.requires_grad
+                    cut = cut or value.requires_grad or not isinstance(value, Plain)
                     own.add(value.dtype)
                     value = value.item()
                 elif isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "?biufc":

@@ -83,6 +83,8 @@ def test_tensor_of_tensors_warns_that_no_gradient_comes_back():
     ):
         with pytest.warns(UserWarning, match=said):
             assert not made().requires_grad
+    with pytest.warns(UserWarning, match="no gradient comes back"):  # nor a tangent
+        assert not torch.func.jvp(lambda x: torch.tensor([x, 1.0]), (x,), (x,))[1].any()
     assert torch.tensor([x.detach(), 1.0]).tolist() == torch.as_tensor([2.0, 1.0]).tolist()
 
 
