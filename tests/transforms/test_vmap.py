@@ -35,7 +35,7 @@ FUNCTIONS = {
     "sum of 0-d": (lambda x: x.sum() + x.mean(), ()), "sum 0": (lambda x: x.sum(0), (2, 3)),
     "sum -1 keep": (lambda x: x.sum(-1, keepdim=True), (2, 3)),
     "sum of two": (lambda x: x.sum((0, 2)), (2, 3, 2)),
-    "keep all": (lambda x: torch.sum(x, keepdim=True), (2, 3)),
+    "keep all": (lambda x: torch.sum(x, None, keepdim=True), (2, 3)),
     "mean": (lambda x: x.mean(1), (2, 3)), "var": (lambda x: x.var(0) + x.std(), (2, 3)),
     "norm": (lambda x: x.norm() + x.norm(dim=1), (2, 3)),
     "amax": (lambda x: x.amax(1) + x.amin(), (2, 3)), "max": (lambda x: x.max(1)[0], (2, 3)),
