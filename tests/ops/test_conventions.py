@@ -194,3 +194,14 @@ def test_a_distance_of_order_0_counts_no_nan():
     found = torch.cat([F.pdist(x, 0), torch.cdist(x[1:], x, 0)[0]])
     np.testing.assert_equal(found.tolist(), [math.nan, math.nan, 1, math.nan, 0, 1])
     assert not torch.autograd.grad(found.sum(), x)[0].any()
+
+
+@pytest.mark.parametrize("first", (torch.func.jacrev, torch.func.jacfwd))
+@pytest.mark.parametrize("second", (torch.func.jacrev, torch.func.jacfwd))
+def test_the_slope_of_a_power_moves_with_an_exponent_of_zero(first, second):
+    slopes = second(first(lambda v: v[0] ** v[1]))(torch.tensor([3.0, 0.0]))
+    log = math.log(3)
+    np.testing.assert_allclose(slopes.numpy(), [[0, 1 / 3], [1 / 3, log**2]], rtol=1e-6)
+    for x in (0.0, math.nan):
+        slopes = torch.func.jacrev(lambda v: v[0] ** v[1])(torch.tensor([x, 0.0]))
+        assert slopes[0] == 0, "the slope by the base is 0 wherever the exponent is"
