@@ -205,3 +205,19 @@ def test_the_slope_of_a_power_moves_with_an_exponent_of_zero(first, second):
     for x in (0.0, math.nan):
         slopes = torch.func.jacrev(lambda v: v[0] ** v[1])(torch.tensor([x, 0.0]))
         assert slopes[0] == 0, "the slope by the base is 0 wherever the exponent is"
+
+
+def test_slopes_on_a_branch_cut_are_of_the_side_of_the_value():
+    for name, points in (("asin", (2.5, -2.5)), ("acos", (2.5, -2.5)), ("acosh", (0.5, -2.5))):
+        function = getattr(torch, name)
+        for at in (complex(p, zero) for p in points for zero in (0.0, -0.0)):
+            # Along the cut, as z and as i*z: asinh(i*z) is i*asin(z).
+            beside = [complex(at.real + h, at.imag) for h in (1e-6, -1e-6)]
+            above, below = function(torch.tensor(beside, dtype=torch.complex128)).tolist()
+            x = torch.tensor([at], dtype=torch.complex128)
+            (slope,) = torch.func.jvp(function, (x,), (torch.ones_like(x),))[1].tolist()
+            assert slope == pytest.approx((above - below) / 2e-6, rel=1e-6), (name, at)
+            if name == "asin":
+                turned = torch.tensor([complex(-at.imag, at.real)], dtype=torch.complex128)
+                found = torch.func.jvp(torch.asinh, (turned,), (torch.ones_like(x),))[1]
+                assert found.tolist() == [slope], at
