@@ -326,7 +326,9 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
         return t * (y * pow(x, y - 1))
     # Where y is 0 the slope is 0, though x ** (y - 1) may be infinite; its own slope by y is not.
     flat = y == 0
-    lost = logical_and(flat, logical_not(isfinite(t / x)))
+    # In a formula ``t`` is a symbol, which has no dtype and is no condition.
+    known = getattr(t, "dtype", None) is not None
+    lost = logical_and(flat, logical_not(isfinite(t / x)) if known else x == 0)
     found = t * (y * pow(x, where(flat, y, y - 1)))
     return where(lost, 0.0, found / where(flat, where(lost, 1.0, x), 1.0))
 
