@@ -221,3 +221,16 @@ def test_slopes_on_a_branch_cut_are_of_the_side_of_the_value():
                 turned = torch.tensor([complex(-at.imag, at.real)], dtype=torch.complex128)
                 found = torch.func.jvp(torch.asinh, (turned,), (torch.ones_like(x),))[1]
                 assert found.tolist() == [slope], at
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.float32, torch.float64))
+def test_slopes_of_logcumsumexp_beside_large_entries(dtype):
+    """The results have no digits of the logarithm of how many entries there are."""
+    x = torch.tensor([5e4, 5e4, 0, 5e4], dtype=dtype)
+    x = x * (1 if dtype == torch.float16 else 1e12)
+    for jacobian in (torch.func.jacrev, torch.func.jacfwd):
+        found = jacobian(lambda x: torch.logcumsumexp(x, 0))(x)[-1]
+        np.testing.assert_allclose(found.numpy(), [1 / 3, 1 / 3, 0, 1 / 3], rtol=1e-3)
+    if dtype == torch.float64:
+        curves = torch.func.hessian(lambda x: torch.logcumsumexp(x, 0)[-1])(x)[-1]
+        np.testing.assert_allclose(curves.numpy(), [-1 / 9, -1 / 9, 0, 2 / 9], rtol=1e-12)
