@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import logical_and, logical_or, zeros_like
+from gradcli.ops.comparison import isfinite, logical_and, logical_not, logical_or, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.dims import in_rows
@@ -324,9 +324,13 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
             return t * (2.0 * x)
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         return t * (y * pow(x, y - 1))
-    # x ** (y - 1) may be infinite where y is 0, and the slope there is 0.
+    # Where y is 0 the slope is 0, though x ** (y - 1) may be infinite; its own slope by y is not.
     flat = y == 0
-    return where(flat, 0.0, t * (y * pow(x, where(flat, 1.0, y - 1))))
+    # In a formula ``t`` is a symbol, which has no dtype and is no condition.
+    known = getattr(t, "dtype", None) is not None
+    lost = logical_and(flat, logical_not(isfinite(t / x)) if known else x == 0)
+    found = t * (y * pow(x, where(flat, y, y - 1)))
+    return where(lost, 0.0, found / where(flat, where(lost, 1.0, x), 1.0))
 
 
 def _flat_at_zero(y: Any) -> Any:

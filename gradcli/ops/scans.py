@@ -29,7 +29,7 @@ from gradcli.ops.joining import cat
 from gradcli.ops.kinds import constant, general, linear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.numerics.summation import WIDER, in_double
-from gradcli.ops.operator import Operator, is_complex
+from gradcli.ops.operator import OPERATORS, Operator, is_complex
 from gradcli.ops.piecewise import where
 from gradcli.ops.shape import flip
 
@@ -210,33 +210,45 @@ def _logcumsumexp(x: Any, axis: int) -> Any:
     return out
 
 
-def _share(out: Any, dim: int) -> Any:
-    """exp(out[j-1] - out[j]): how much of each result was there one step before.
+running_largest = constant(
+    "running_largest",
+    lambda x, dim=0: _lined(np.maximum.accumulate)(x, dim),
+    doc="The largest entry so far along a dimension.",
+    public=False,
+)
 
-    An infinite result stays the same, so all of it was. The first entry is not read.
-    """
-    before = one_before(out, dim, lambda head: head)
-    return exp(where((before == out) & isinf(out), 0.0, before - out))
 
+def _shares(x: Any, out: Any, dim: int, unknown: Any) -> tuple[Any, Any]:
+    """How much of each result its entry is, exp(x - out), and how much was there one step before.
 
-def _times_own_share(h: Any, x: Any, out: Any, unknown: Any) -> Any:
-    """h times exp(x - out), which is how much of each result its entry is.
+    Both by the largest entry so far: beside large entries ``out`` has lost digits of x - out.
 
-    Where both are infinite it is ``unknown``, and no other entry's derivative feels it: NaN for a
-    cotangent and 0 for a finite tangent, as in PyTorch.
+    An infinite result stays the same, so all of it was there. Where an entry is infinite too its
+    share is ``unknown``, and no other entry's derivative feels it: NaN for a cotangent and 0 for a
+    finite tangent, as in PyTorch.
     """
     same = (x == out) & isinf(out) | (out == -math.inf)
-    return where(same, unknown, h * exp(where(same, 0.0, x - out)))
+    if not len(out.shape):
+        return where(same, unknown, exp(where(same, 0.0, x - out))), None
+    parts = OPERATORS["real"](x) if is_complex(x) else x
+    top = running_largest(parts, dim)
+    earlier = one_before(top, dim, lambda head: head)
+    kept = exp(where(earlier == top, 0.0, earlier - top))
+    own = exp(where((parts == top) & isinf(top), 0.0, x - top))
+    total = recurrence(kept, own, dim)
+    kept = kept * (one_before(total, dim, lambda head: head) / total)
+    stays = (one_before(out, dim, lambda head: head) == out) & isinf(out)
+    return where(same, unknown, own / total), where(stays, 1.0, kept)
 
 
 def _logcumsumexp_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
-    swept = _swept_back(_share(out, dim), g, dim) if len(g.shape) else g
-    return _times_own_share(swept, x, out, np.nan)
+    own, kept = _shares(x, out, dim, np.nan)
+    return own * (g if kept is None else _swept_back(kept, g, dim))
 
 
 def _logcumsumexp_jvp(tx: Any, x: Any, out: Any, dim: int) -> Any:
-    own = _times_own_share(tx, x, out, 0.0 * tx)
-    return recurrence(_share(out, dim), own, dim) if len(out.shape) else own
+    own, kept = _shares(x, out, dim, 0.0)
+    return own * tx if kept is None else recurrence(kept, own * tx, dim)
 
 
 logcumsumexp = general(

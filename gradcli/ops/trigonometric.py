@@ -41,14 +41,18 @@ tan = elementwise(
     quotient=("sin", "cos"),
     latex=r"\tan",
 )
+
+
+def _of_asin(x: Any) -> Any:
+    """On a branch cut the sign of a zero tells the side: taking away a real number keeps it."""
+    return 1.0 / (np.sqrt(-(x - 1.0)) * np.sqrt(x - -1.0))
+
+
 asin_slope: Operator = composite(
     "asin_slope",
     lambda x: 1.0 / sqrt(1.0 - x * x),
     # 1 - x*x loses digits beside 1.
-    lambda x: (
-        1.0
-        / (np.sqrt(1.0 - x) * np.sqrt(1.0 + x) if is_complex(x) else np.sqrt((1.0 - x) * (1.0 + x)))
-    ),
+    lambda x: _of_asin(x) if is_complex(x) else 1.0 / np.sqrt((1.0 - x) * (1.0 + x)),
     lambda t, x, out: t * x * out * out * out,
     doc="1/sqrt(1 - x**2), the slope of asin.",
     python="1.0 / sqrt((1.0 - {0}) * (1.0 + {0}))",
@@ -122,7 +126,9 @@ tanh = elementwise(
 
 def _over_root(x: Any) -> Any:
     if is_complex(x):
-        return 1.0 / (np.sqrt(1.0 - 1j * x) * np.sqrt(1.0 + 1j * x))
+        turned = np.empty_like(x)  # 1j * x, which would lose the sign of a zero
+        turned.real, turned.imag = -x.imag, x.real
+        return _of_asin(turned[()])
     return _where_squares_overflow(1.0 / np.sqrt(1.0 + x * x), x)
 
 
@@ -153,7 +159,7 @@ asinh = elementwise(
 
 def _over_roots(x: Any) -> Any:
     if is_complex(x):
-        return 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))
+        return 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x - -1.0))
     square = (x - 1.0) * (x + 1.0) + 0.0  # of -1 it would be -0.0
     return _where_squares_overflow(1.0 / np.sqrt(square), x)
 
@@ -161,7 +167,7 @@ def _over_roots(x: Any) -> Any:
 acosh_slope: Operator = composite(
     "acosh_slope",
     # Between the branch cuts of the two roots their product is not the root of the product.
-    lambda x: 1.0 / sqrt(x - 1.0) / sqrt(x + 1.0) if is_complex(x) else 1.0 / sqrt(x * x - 1.0),
+    lambda x: 1.0 / sqrt(x - 1.0) / sqrt(x - -1.0) if is_complex(x) else 1.0 / sqrt(x * x - 1.0),
     _over_roots,
     lambda t, x, out: -(t * x * out) * out * out,
     holds=3,

@@ -8,9 +8,9 @@ ones; both are the least of a few rounds. The bound is a ratio of 4.
 What is beyond it by nature: a view (``x[::2]``, ``diagonal``, ``split``) and a reduction (``sum``,
 ``amax``) write little or nothing forwards and a whole array backwards; ``det`` is one elimination,
 its gradient at any rank a decomposition; the gradient of ``matrix_exp`` is an exponential of twice
-the size. ``logcumsumexp`` of one long vector (4.8) is one call of ``logaddexp.accumulate`` forwards
-and a linear recurrence backwards, and ``cross`` of slices (5.4) sends each cotangent back through a
-view.
+the size. ``logcumsumexp`` of one long vector (10) is one call of ``logaddexp.accumulate`` forwards
+and two linear recurrences backwards, and ``cross`` of slices (5.4) sends each cotangent back
+through a view.
 """
 
 from __future__ import annotations

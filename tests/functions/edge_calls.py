@@ -713,6 +713,7 @@ CALLS: tuple[tuple[np.ndarray | None, tuple[str, ...]], ...] = (
 # fmt: on
 
 APART: tuple[tuple[str, str, str], ...] = (
+    (r"a(sin|cos)\(torch.complex", "slope|curve", "of the other side of the cut than the value"),
     (
         r"norm|normalize|hypot|atan2|dist|cosine|renorm|elu\(|angle|sgn",
         "curve",

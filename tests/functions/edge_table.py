@@ -326,7 +326,7 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
     (r"logsumexp", "slope", lambda g, w, x: (
         np.abs(x) * np.isfinite(x)).max(-1, keepdims=True) > 1e16,
      "its shares of a result that is rounded do not sum to 1"),
-    (r"logcumsumexp", "slope", _anywhere, "both round log(n) away beside 1e17"),
+    (r"logcumsumexp", "slope", _anywhere, "it rounds log(n) away beside 1e17"),
     (r"vector_norm|torch.norm|normalize|renorm|cosine|pairwise|torch.std|linalg.norm|matrix_norm"
      r"|cdist|torch.dist|layer_norm|torch.var", "value|slope", _extreme_rows,
      "its squares overflow or underflow"),

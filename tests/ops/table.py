@@ -724,6 +724,8 @@ SCANS = (
         complex=True),
     test_of("argcummax", "torch.cummax(x, dim)[1]", RUN, params=({"dim": 0}, {"dim": 1}),
         result="int64", apart="0-d and empty: test_statistics.py"),
+    test_of("running_largest", None, RUN, params=({"dim": 0}, {"dim": 1}),
+        apart="0-d and empty: as logcumsumexp's, whose rule has it"),
     test_of("argcummin", "torch.cummin(x, dim)[1]", RUN, params=({"dim": 0}, {"dim": -1}),
         result="int64", apart="0-d and empty: test_statistics.py"),
 )  # fmt: skip

@@ -44,6 +44,7 @@ CALLS: list[tuple[str, Any, tuple]] = [
     ("tile", {"repeats": 2}, (COLUMNS,)),
     ("cumsum", {"dim": 0}, (COLUMNS,)),
     ("argcummax", {"dim": 0}, (COLUMNS,)),
+    ("running_largest", {"dim": 0}, (COLUMNS,)),
     ("norm", {"p": 3, "dim": 0}, (COLUMNS,)),
     ("eigvalsh", None, (SYMMETRIC,)),
     ("prod", {"dim": 0}, (COLUMNS,)),

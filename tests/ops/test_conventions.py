@@ -194,3 +194,43 @@ def test_a_distance_of_order_0_counts_no_nan():
     found = torch.cat([F.pdist(x, 0), torch.cdist(x[1:], x, 0)[0]])
     np.testing.assert_equal(found.tolist(), [math.nan, math.nan, 1, math.nan, 0, 1])
     assert not torch.autograd.grad(found.sum(), x)[0].any()
+
+
+@pytest.mark.parametrize("first", (torch.func.jacrev, torch.func.jacfwd))
+@pytest.mark.parametrize("second", (torch.func.jacrev, torch.func.jacfwd))
+def test_the_slope_of_a_power_moves_with_an_exponent_of_zero(first, second):
+    slopes = second(first(lambda v: v[0] ** v[1]))(torch.tensor([3.0, 0.0]))
+    log = math.log(3)
+    np.testing.assert_allclose(slopes.numpy(), [[0, 1 / 3], [1 / 3, log**2]], rtol=1e-6)
+    for x in (0.0, math.nan):
+        slopes = torch.func.jacrev(lambda v: v[0] ** v[1])(torch.tensor([x, 0.0]))
+        assert slopes[0] == 0, "the slope by the base is 0 wherever the exponent is"
+
+
+def test_slopes_on_a_branch_cut_are_of_the_side_of_the_value():
+    for name, points in (("asin", (2.5, -2.5)), ("acos", (2.5, -2.5)), ("acosh", (0.5, -2.5))):
+        function = getattr(torch, name)
+        for at in (complex(p, zero) for p in points for zero in (0.0, -0.0)):
+            # Along the cut, as z and as i*z: asinh(i*z) is i*asin(z).
+            beside = [complex(at.real + h, at.imag) for h in (1e-6, -1e-6)]
+            above, below = function(torch.tensor(beside, dtype=torch.complex128)).tolist()
+            x = torch.tensor([at], dtype=torch.complex128)
+            (slope,) = torch.func.jvp(function, (x,), (torch.ones_like(x),))[1].tolist()
+            assert slope == pytest.approx((above - below) / 2e-6, rel=1e-6), (name, at)
+            if name == "asin":
+                turned = torch.tensor([complex(-at.imag, at.real)], dtype=torch.complex128)
+                found = torch.func.jvp(torch.asinh, (turned,), (torch.ones_like(x),))[1]
+                assert found.tolist() == [slope], at
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.float32, torch.float64))
+def test_slopes_of_logcumsumexp_beside_large_entries(dtype):
+    """The results have no digits of the logarithm of how many entries there are."""
+    x = torch.tensor([5e4, 5e4, 0, 5e4], dtype=dtype)
+    x = x * (1 if dtype == torch.float16 else 1e12)
+    for jacobian in (torch.func.jacrev, torch.func.jacfwd):
+        found = jacobian(lambda x: torch.logcumsumexp(x, 0))(x)[-1]
+        np.testing.assert_allclose(found.numpy(), [1 / 3, 1 / 3, 0, 1 / 3], rtol=1e-3)
+    if dtype == torch.float64:
+        curves = torch.func.hessian(lambda x: torch.logcumsumexp(x, 0)[-1])(x)[-1]
+        np.testing.assert_allclose(curves.numpy(), [-1 / 9, -1 / 9, 0, 2 / 9], rtol=1e-12)

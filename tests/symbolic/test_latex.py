@@ -90,8 +90,8 @@ def test_every_operator_has_a_notation_with_all_its_parameters_or_is_refused():
     assert unknown == {
         "adjugate_along", "adjugate_along_two", "argcummax", "argcummin", "argsort", "cast",
         "centred", "drawn", "eig_parts", "eigh_parts", "eigvals", "fourier", "gather", "isclose",
-        "lerp_number", "lu_compact", "prod_others", "put", "qr_parts", "recurrence", "scatter",
-        "sum_to", "svd_parts", "unfold", "ungather",
+        "lerp_number", "lu_compact", "prod_others", "put", "qr_parts", "recurrence",
+        "running_largest", "scatter", "sum_to", "svd_parts", "unfold", "ungather",
     }  # fmt: skip
 
 

@@ -192,6 +192,7 @@ ELSEWHERE = {
     "scatter": "the transpose of getitem", "prod_others": "in the rule of prod",
     "centred": "in the rules of var and std",
     "gather": "takes an array of numbers", "ungather": "the transpose of gather",
+    "running_largest": "in the rule of logcumsumexp",
     "recurrence": "in the rules of scans", "cast": "a change of type, in programs",
     "trunc_divide": "by div with a rounding_mode",
     "adjugate_along": "in the rule of adjugate", "adjugate_along_two": "in the rule of adjugate",
