@@ -93,6 +93,9 @@ def _made(
     if device is not None:
         wrap(np.zeros(()), float64).to(device=device)
     inside = random.drawing.get()
+    if inside is not None and TARGET.get() is not None:
+        said = "vmap: We do not support calling out variants of random operations inside of vmap."
+        raise RuntimeFault("E0414", said, help="leave out= away")
     if inside is None and (out := _target(shape)) is not None:
         return laid(make, out)
     return make(shape) if inside is None else inside.of(make, shape)
