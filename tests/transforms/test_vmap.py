@@ -519,3 +519,31 @@ def test_linearize_of_what_is_not_mapped_gives_what_is_not():
     assert torch.allclose(torch.vmap(scaled)(rows), want)
     pushed = torch.vmap(lambda x: torch.func.linearize(torch.sin, w)[1](x))(rows)
     assert torch.allclose(pushed, w.cos() * rows)
+
+
+def test_squeeze_of_numbers_inside_vmap_is_a_view():
+    p = torch.rand(3, requires_grad=True)
+    value = torch.vmap(torch.squeeze)(p)
+    assert value is not p and value._is_view() and not value.is_leaf
+
+
+@pytest.mark.parametrize("call", [
+    "normal_()", "uniform_()", "bernoulli_(0.5)", "exponential_()", "geometric_(0.3)", "random_(5)",
+])  # fmt: skip
+@pytest.mark.parametrize("target", ["leaf", "expanded", "not mapped over"])
+def test_a_draw_that_is_refused_leaves_the_generator_where_it_was(call, target):
+    x = torch.ones(3, requires_grad=target == "leaf")
+    x = torch.ones(1).expand(3) if target == "expanded" else x
+
+    def draw(_other=None):
+        return eval(f"x.{call}", {"x": x})
+
+    torch.manual_seed(3)
+    expected = torch.randn(2).tolist()
+    torch.manual_seed(3)
+    with pytest.raises(RuntimeError):
+        if target == "not mapped over":
+            torch.vmap(draw, randomness="different")(torch.ones(4))
+        else:
+            draw()
+    assert torch.randn(2).tolist() == expected

@@ -34,6 +34,7 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
 from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
+from gradcli.engine.record.inplace import check_writable, share_memory, written_twice
 from gradcli.engine.record.out import TARGET, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
@@ -474,20 +475,30 @@ def _continuous(name: str, shown: str, dtype: DType) -> None:
         )
 
 
-def _written(self: Tensor, name: str, numbers: Tensor, *chances: Any) -> Tensor:
-    """``self``, with what was drawn, by ``chances``; ``name`` is what PyTorch calls the node.
+def _written(self: Tensor, name: str, draw: Callable[[], Tensor], *chances: Any) -> Tensor:
+    """``self``, with what ``draw`` gives, by ``chances``; ``name`` is what PyTorch calls the node.
 
-    Raises RuntimeFault (E0414) where that differs in a vmap.
+    Raises RuntimeFault (E0414) where that differs in a vmap. A write that is refused leaves the
+    generator where it was.
     """
     inside = random.drawing.get()
     differs = inside is not None and inside.randomness == "different"
-    if differs and self.__gradcli_rank__ < numbers.__gradcli_rank__:
-        raise RuntimeFault(
-            "E0414",
-            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
-            "appear like same randomness.",
-            help="draw into a value that is mapped over, x.new_empty(3) for example",
-        )
+
+    def check(rank: int) -> None:
+        if differs and self.__gradcli_rank__ < rank:
+            raise RuntimeFault(
+                "E0414",
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This "
+                "will appear like same randomness.",
+                help="draw into a value that is mapped over, x.new_empty(3) for example",
+            )
+
+    check(inside.level if inside else 0)
+    check_writable(bottom(self), ())
+    if isinstance(self, Plain) and share_memory(self.own_array()):
+        raise written_twice()
+    numbers = draw()
+    check(numbers.__gradcli_rank__)  # of a vmap in another
     before = wrap(self.array, self.dtype, self.edge) if isinstance(self, Plain) else self
     self.copy_(numbers)
     is_view = self.meta is not None and self.meta.base is not None
@@ -514,7 +525,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
     return _written(
         self,
         "UniformBackward0",
-        laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self),
+        lambda: laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self),
     )
 
 
@@ -530,7 +541,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     return _written(
         self,
         "NormalBackward0",
-        laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self),
+        lambda: laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self),
     )
 
 
@@ -543,12 +554,15 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     if isinstance(p, Tensor) and order != sorted(order):
         p = p.expand(self.shape).permute(*order)
     own, several = bottom(self), isinstance(p, Tensor)
-    numbers = laid(
-        lambda shape: _bernoulli(own.new_empty(shape), p, generator), self, whole=not several
-    )
+
+    def numbers() -> Tensor:
+        return laid(
+            lambda shape: _bernoulli(own.new_empty(shape), p, generator), self, whole=not several
+        )
+
+    chances = OPERATORS["expand"](p, tuple(self.shape)) if isinstance(p, Plain) else p
     if isinstance(p, Plain) and p.edge is not None:
-        chances = OPERATORS["expand"](p, tuple(self.shape))
-        return _written(self, "BernoulliBackward1", _from(chances, numbers, ""), p)
+        return _written(self, "BernoulliBackward1", lambda: _from(chances, numbers(), ""), p)
     return _written(self, f"BernoulliBackward{2 - several}", numbers, *[None] * several)
 
 
@@ -561,7 +575,9 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     """Write exponentially distributed numbers of rate ``lambd``."""
     _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     _above_zero("exponential_", "lambda", lambd)
-    return _written(self, "ExponentialBackward0", -(-_uniform(self, generator)).log1p() / lambd)
+    return _written(
+        self, "ExponentialBackward0", lambda: -(-_uniform(self, generator)).log1p() / lambd
+    )
 
 
 def cauchy_(
@@ -573,7 +589,7 @@ def cauchy_(
     return _written(
         self,
         "CauchyBackward0",
-        (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median,
+        lambda: (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median,
     )
 
 
@@ -585,7 +601,9 @@ def log_normal_(
     _above_zero("log_normal_", "std", std)
     of = "normals_in_pairs", float64, generator, mean, std
     return _written(
-        self, "LogNormalBackward0", laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp()
+        self,
+        "LogNormalBackward0",
+        lambda: laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp(),
     )
 
 
@@ -596,7 +614,9 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     if not 0 < p < 1:
         raise bad_value(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _written(
-        self, "GeometricBackward0", (_uniform(self, generator).log() / math.log1p(-p)).ceil()
+        self,
+        "GeometricBackward0",
+        lambda: (_uniform(self, generator).log() / math.log1p(-p)).ceil(),
     )
 
 
@@ -619,7 +639,7 @@ def random_(
     return _written(
         self,
         f"RandomBackward{form}",
-        laid(lambda shape: randint(*of, shape, dtype=self.dtype, **options), self),
+        lambda: laid(lambda shape: randint(*of, shape, dtype=self.dtype, **options), self),
     )
 
 
