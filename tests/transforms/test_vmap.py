@@ -547,3 +547,12 @@ def test_a_draw_that_is_refused_leaves_the_generator_where_it_was(call, target):
         else:
             draw()
     assert torch.randn(2).tolist() == expected
+
+
+def test_chances_in_a_tensor_are_drawn_by_in_the_order_of_the_batchs_memory():
+    p = torch.full((3, 3), 0.5)
+    torch.manual_seed(7)
+    found = vmap(lambda t: t.bernoulli_(p), -1, randomness="different")(torch.ones(3, 3, 4))
+    torch.manual_seed(7)
+    whole = torch.ones(3, 3, 4).bernoulli_(torch.full((3, 3, 4), 0.5))
+    assert torch.equal(found, whole.movedim(-1, 0))

@@ -550,19 +550,26 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     _refuse_same(p)
     if isinstance(p, Tensor):
         refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", p.dtype)
-    order = memory_order(self)
-    if isinstance(p, Tensor) and order != sorted(order):
-        p = p.expand(self.shape).permute(*order)
-    own, several = bottom(self), isinstance(p, Tensor)
+    own, several, given = bottom(self), isinstance(p, Tensor), p
+    chances = OPERATORS["expand"](p, tuple(self.shape)) if isinstance(p, Plain) else p
+    inside = random.drawing.get()
+    # A batch is filled as its memory lies, the chances of one element with those of all.
+    level = inside.level if inside is not None and inside.randomness == "different" else 0
+    batch = level and isinstance(p, Plain) and self.__gradcli_rank__ == level
+    filled = self.content if batch and isinstance(self.content, Plain) else self
+    order = memory_order(filled)
+    if several and order != sorted(order):
+        p = p.expand(filled.shape).permute(*order)
 
     def numbers() -> Tensor:
         return laid(
-            lambda shape: _bernoulli(own.new_empty(shape), p, generator), self, whole=not several
+            lambda shape: _bernoulli(own.new_empty(shape), p, generator),
+            self,
+            whole=not several or filled is not self,
         )
 
-    chances = OPERATORS["expand"](p, tuple(self.shape)) if isinstance(p, Plain) else p
-    if isinstance(p, Plain) and p.edge is not None:
-        return _written(self, "BernoulliBackward1", lambda: _from(chances, numbers(), ""), p)
+    if isinstance(given, Plain) and given.edge is not None:
+        return _written(self, "BernoulliBackward1", lambda: _from(chances, numbers(), ""), given)
     return _written(self, f"BernoulliBackward{2 - several}", numbers, *[None] * several)
 
 
