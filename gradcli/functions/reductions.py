@@ -144,11 +144,11 @@ std_mean = _with_mean(std, "standard deviation")
 
 
 def norm(
-    input: Asked, p: Order | None = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+    input: Asked, p: Order | None = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Any:
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
-        if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
+        if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) > 2):
             dims: Any = tuple(range(input.ndim)) if dim is None else dim
             return matrix_norm(input, p, dims, keepdim, dtype=dtype)
         if p != "fro":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine.creation.factories import empty, requiring
+from gradcli.engine.creation.factories import empty, requiring, tensor
+from gradcli.engine.dtypes import DType, get_default_dtype
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.tensor import Plain, Tensor
-from gradcli.ops.errors import AttributeFault, RuntimeFault
+from gradcli.ops.errors import AttributeFault, RuntimeFault, bad_argument, bad_value
 
 
 class Parameter(Tensor):
@@ -45,6 +47,64 @@ class Parameter(Tensor):
 
     def __format__(self, spec: str) -> str:
         return super().__format__(spec) if spec else repr(self)
+
+
+class UninitializedParameter(Parameter):
+    """A parameter of a lazy layer before its first call. Any use raises ValueFault (E0304)."""
+
+    __slots__ = ()
+    requires_grad = True
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Any = None, dtype: DType | None = None
+    ) -> UninitializedParameter:
+        """A parameter without a value."""
+        made = object.__new__(cls)
+        made.edge = made.meta = None
+        made.__dict__["requires_grad"] = requires_grad
+        made._dtype = dtype or get_default_dtype()
+        return made
+
+    def _convert(self, convert: Callable[[Tensor], Tensor]) -> None:
+        """Become a parameter of the type that its layer is converted to."""
+        self._dtype = convert(tensor([], dtype=self.dtype)).dtype
+
+    @property
+    def array(self) -> Any:
+        """There is none yet."""
+        said = "Attempted to use an uninitialized parameter: its layer is a lazy one"
+        raise bad_argument(said, help="call the layer with a batch first: its size is known then")
+
+    @array.setter
+    def array(self, _value: Any) -> None:
+        raise self.array
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """There is nothing yet that could be frozen."""
+        return self.array
+
+    @property
+    def shape(self) -> Any:
+        """There is none yet, as where its state is loaded into a layer that has values."""
+        raise bad_value("Can't access the shape of an uninitialized parameter")
+
+    def become(self, value: Parameter) -> None:
+        """Be a parameter of that value from now on."""
+        self.__class__ = Parameter  # type: ignore[assignment]
+        self.array, self._dtype = value.array, value.dtype
+        self._require(self.__dict__.pop("requires_grad"))
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        return type(self), (self.requires_grad, None, self.dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
+        made = memo[id(self)] = type(self)(self.requires_grad, None, self.dtype)
+        return made
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
+
+    __str__ = __repr__
 
 
 class Buffer(Tensor):

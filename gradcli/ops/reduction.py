@@ -16,7 +16,7 @@ from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, along, reduced, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, in_rows, laid_as, normal_dim, normal_dims, unreduce
-from gradcli.ops.errors import bad_value
+from gradcli.ops.errors import bad_shape, bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import stack
@@ -456,6 +456,9 @@ amax, amin = _extreme("amax", "largest"), _extreme("amin", "smallest")
 
 
 def _logsumexp(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+    if dim is not None and not np.size(dim) and not keepdim and np.ndim(x) and np.size(x):
+        ones = [1] * np.ndim(x)
+        raise bad_shape(f"output with shape [] doesn't match the broadcast shape {ones}")
     axes = normal_dims(dim, np.ndim(x))
     top = (x.max if x.size else x.sum)(axis=axes, keepdims=True)
     top = top.real if is_complex(x) else top  # its largest is by real parts; the phases stay

@@ -150,7 +150,8 @@ def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
         dims = named_dims(params["dim"], batch.ranks[0])
     except IndexFault as fault:  # PyTorch's own class here
         raise bad_dim(fault.message) from None
-    return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+    value = batch.values[0]  # of numbers a view too
+    return op(value, dim=tuple(d + 1 for d in dims)) if dims else OPERATORS["getitem"](value, ...)
 
 
 def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:

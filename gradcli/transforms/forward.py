@@ -81,7 +81,15 @@ def jvp(
     finally:
         demote(level)
     made = range(since, next_number())
-    return over(lambda v: without_leaves(v, made), found)
+    value, *further = over(lambda v: without_leaves(v, made), found)
+    # As in PyTorch a value is a view of what the function gave, and so is a primal in aux.
+    own = {id(p) for p in at}
+    further = over(lambda v: _viewed(v) if id(v) in own else v, further)
+    return over(_viewed, value), *further
+
+
+def _viewed(value: Any) -> Any:
+    return OPERATORS["getitem"](value, ...)
 
 
 def _check_tangents(at: Sequence[Any], along: Sequence[Any]) -> None:

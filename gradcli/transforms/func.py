@@ -93,18 +93,26 @@ class _Run:
         with disable_saved_tensors_hooks(_NO_HOOKS), transforming(self.by), enable_grad():
             around = batches_seen(function, flatten([list(args), kwargs])[0])
             self.leaves = [leaf_of(v, outer, around) for v in found]
-            full, named = over(own_tensor, [list(args), kwargs or {}])
+            # What the function gives back unchanged is the caller's own.
+            self.given = {id(leaf): (leaf, v) for leaf, v in zip(self.leaves, found, strict=True)}
+
+            def own(v: Any) -> Any:
+                argument = own_tensor(v)
+                self.given[id(argument)] = argument, v
+                return argument
+
+            full, named = over(own, [list(args), kwargs or {}])
             for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
                 full[i] = chosen
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
-            ends = [bottom(leaf).edge for leaf in self.leaves]
+            self.ends = [bottom(leaf).edge for leaf in self.leaves]
             result = over(lasting, function(*full, **named))
             for i, leaf in enumerate(self.leaves):
                 edge = bottom(leaf).edge
                 if edge is None or (edge.__class__ is LevelDetach and edge.edges[1] is None):
                     raise no_graph(i)  # by detach_()
             # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
-            self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, ends, strict=True)]
+            self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, self.ends, strict=True)]
         self.aux = None
         if has_aux:
             result, self.aux = pair(result, transform)
@@ -142,7 +150,14 @@ class _Run:
     def settled(self, tree: Any) -> Any:
         """Results of the function as the caller gets them: each in the graph that it is in."""
         outer = recording()
-        return over(lambda v: without_leaves(v, self.made, self.leaves, outer), tree)
+
+        def result(v: Any) -> Any:
+            leaf, given = self.given.get(id(v), (v, v))
+            if leaf is not given and bottom(leaf).edge in (None, *self.ends):
+                return given
+            return without_leaves(v, self.made, self.leaves, outer)
+
+        return over(result, tree)
 
     def value(self) -> Any:
         return self.settled(unflatten(self.outputs, self.out_shape))

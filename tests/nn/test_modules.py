@@ -371,6 +371,14 @@ def test_a_lazy_layer_without_parameters_keeps_its_type_and_one_with_them_is_not
         nn.LazyLinear(2).requires_grad_(False)
 
 
+def test_a_lazy_layer_takes_an_uninitialized_parameter_that_requires_no_gradient():
+    lazy = nn.LazyLinear(3)
+    lazy.bias = nn.parameter.UninitializedParameter(False, dtype=torch.float64)
+    assert lazy.weight.requires_grad and not copy.deepcopy(lazy).bias.requires_grad
+    lazy(torch.ones(2, 2))
+    assert lazy.weight.requires_grad and not lazy.bias.requires_grad
+
+
 def test_a_lazy_layer_saves_and_loads():
     x = torch.ones(2, 3, 4)
     for lazy, full in (

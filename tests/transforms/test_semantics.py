@@ -1808,3 +1808,28 @@ def test_hooks_where_no_gradient_arrives_by_the_graph():
 
     torch.autograd.functional.hvp(kinked, X, T)
     assert [g.tolist() for g in seen] == [[2, 2, 2], [0, 0, 0]]
+
+
+def test_what_a_function_gives_back_unchanged_is_the_callers_own():
+    p = torch.rand(4, requires_grad=True)
+    y, plain = torch.ones(4), torch.ones(4)
+    assert torch.func.vjp(lambda x: x, p)[0] is p
+    assert torch.func.vjp(torch.func.vmap(lambda x: x), p)[0] is p
+
+    def pair(y, x):
+        return (y * x).sum(), x
+
+    assert torch.func.grad(pair, (0, 1), has_aux=True)(y, p)[1] is p
+    assert torch.func.grad(pair, has_aux=True)(y, plain)[1] is plain
+    assert torch.func.grad_and_value(pair, 1, has_aux=True)(y, plain)[1][1] is plain
+    torch.func.vjp(lambda x: x, p)[0].sum().backward()
+    assert p.grad.tolist() == [1, 1, 1, 1]
+
+
+def test_what_jvp_gives_is_a_view_of_what_the_function_gave():
+    p = torch.rand(4, requires_grad=True)
+    for function in (lambda x: x, lambda _x: p):
+        value = torch.func.jvp(function, (p,), (torch.ones(4),))[0]
+        assert value is not p and not value.is_leaf and value._is_view()
+    aux = torch.func.jvp(lambda x: (x * x, x), (p,), (torch.ones(4),), has_aux=True)[2]
+    assert aux is not p and aux.requires_grad and aux._is_view()

@@ -543,3 +543,40 @@ def test_an_index_along_a_batch_takes_numbers_first_as_that_of_an_element_does(i
     for f in (read, write):
         each = [f(i, j) for i, j in zip(given["i"], given["j"], strict=True)]
         assert vmap(f)(given["i"], given["j"]).tolist() == torch.stack(each).tolist()
+
+
+def test_squeeze_of_numbers_inside_vmap_is_a_view():
+    p = torch.rand(3, requires_grad=True)
+    value = torch.vmap(torch.squeeze)(p)
+    assert value is not p and value._is_view() and not value.is_leaf
+
+
+@pytest.mark.parametrize("call", [
+    "normal_()", "uniform_()", "bernoulli_(0.5)", "exponential_()", "geometric_(0.3)", "random_(5)",
+])  # fmt: skip
+@pytest.mark.parametrize("target", ["leaf", "expanded", "not mapped over"])
+def test_a_draw_that_is_refused_leaves_the_generator_where_it_was(call, target):
+    x = torch.ones(3, requires_grad=target == "leaf")
+    x = torch.ones(1).expand(3) if target == "expanded" else x
+
+    def draw(_other=None):
+        return eval(f"x.{call}", {"x": x})
+
+    torch.manual_seed(3)
+    expected = torch.randn(2).tolist()
+    torch.manual_seed(3)
+    with pytest.raises(RuntimeError):
+        if target == "not mapped over":
+            torch.vmap(draw, randomness="different")(torch.ones(4))
+        else:
+            draw()
+    assert torch.randn(2).tolist() == expected
+
+
+def test_chances_in_a_tensor_are_drawn_by_in_the_order_of_the_batchs_memory():
+    p = torch.full((3, 3), 0.5)
+    torch.manual_seed(7)
+    found = vmap(lambda t: t.bernoulli_(p), -1, randomness="different")(torch.ones(3, 3, 4))
+    torch.manual_seed(7)
+    whole = torch.ones(3, 3, 4).bernoulli_(torch.full((3, 3, 4), 0.5))
+    assert torch.equal(found, whole.movedim(-1, 0))

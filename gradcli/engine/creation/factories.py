@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ _PYTHONS = frozenset((float, int, bool, complex))
 
 
 def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DType]:
-    if isinstance(data, list | tuple | bytearray):
+    if _is_sequence(data):
         data, cut, kinds = _plain(data)
         if cut:
             warn(
@@ -125,7 +125,17 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
 
-def _plain(data: Iterable[Any]) -> tuple[list[Any], bool, DType | None]:
+def _is_sequence(value: Any) -> bool:
+    """Whether its entries are entries of a tensor: a list, or what is read as one is."""
+    kind = value.__class__
+    if kind in _PYTHONS or isinstance(value, list | tuple):
+        return kind not in _PYTHONS
+    if isinstance(value, str | bytes | dict | Tensor) or hasattr(kind, "__array__"):
+        return False
+    return hasattr(kind, "__len__") and hasattr(kind, "__getitem__")
+
+
+def _plain(data: Any) -> tuple[list[Any], bool, DType | None]:
     """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative.
 
     And whether one of these tensors requires a gradient or may have a tangent, and the type that
@@ -140,10 +150,10 @@ def _plain(data: Iterable[Any]) -> tuple[list[Any], bool, DType | None]:
         source, target, depth = work.pop()
         if depth > 64:
             raise ValueFault("E0303", "a tensor has at most 64 dimensions")
-        for value in source:
+        for value in map(source.__getitem__, range(len(source))):
             if value is source:
                 raise bad_type("new(): self-referential lists are incompatible")
-            if isinstance(value, list | tuple):
+            if _is_sequence(value):
                 target.append([])
                 work.append((value, target[-1], depth + 1))
             else:

@@ -34,6 +34,7 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
 from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
+from gradcli.engine.record.inplace import check_writable, share_memory, written_twice
 from gradcli.engine.record.out import TARGET, may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
@@ -93,6 +94,9 @@ def _made(
     if device is not None:
         wrap(np.zeros(()), float64).to(device=device)
     inside = random.drawing.get()
+    if inside is not None and TARGET.get() is not None:
+        said = "vmap: We do not support calling out variants of random operations inside of vmap."
+        raise RuntimeFault("E0414", said, help="leave out= away")
     if inside is None and (out := _target(shape)) is not None:
         return laid(make, out)
     return make(shape) if inside is None else inside.of(make, shape)
@@ -475,20 +479,30 @@ def _continuous(name: str, shown: str, dtype: DType) -> None:
         )
 
 
-def _written(self: Tensor, name: str, numbers: Tensor, *chances: Any) -> Tensor:
-    """``self``, with what was drawn, by ``chances``; ``name`` is what PyTorch calls the node.
+def _written(self: Tensor, name: str, draw: Callable[[], Tensor], *chances: Any) -> Tensor:
+    """``self``, with what ``draw`` gives, by ``chances``; ``name`` is what PyTorch calls the node.
 
-    Raises RuntimeFault (E0414) where that differs in a vmap.
+    Raises RuntimeFault (E0414) where that differs in a vmap. A write that is refused leaves the
+    generator where it was.
     """
     inside = random.drawing.get()
     differs = inside is not None and inside.randomness == "different"
-    if differs and self.__gradcli_rank__ < numbers.__gradcli_rank__:
-        raise RuntimeFault(
-            "E0414",
-            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
-            "appear like same randomness.",
-            help="draw into a value that is mapped over, x.new_empty(3) for example",
-        )
+
+    def check(rank: int) -> None:
+        if differs and self.__gradcli_rank__ < rank:
+            raise RuntimeFault(
+                "E0414",
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This "
+                "will appear like same randomness.",
+                help="draw into a value that is mapped over, x.new_empty(3) for example",
+            )
+
+    check(inside.level if inside else 0)
+    check_writable(bottom(self), ())
+    if isinstance(self, Plain) and share_memory(self.own_array()):
+        raise written_twice()
+    numbers = draw()
+    check(numbers.__gradcli_rank__)  # of a vmap in another
     before = wrap(self.array, self.dtype, self.edge) if isinstance(self, Plain) else self
     self.copy_(numbers)
     is_view = self.meta is not None and self.meta.base is not None
@@ -515,7 +529,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
     return _written(
         self,
         "UniformBackward0",
-        laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self),
+        lambda: laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self),
     )
 
 
@@ -531,7 +545,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     return _written(
         self,
         "NormalBackward0",
-        laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self),
+        lambda: laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self),
     )
 
 
@@ -540,16 +554,26 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     _refuse_same(p)
     if isinstance(p, Tensor):
         refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", p.dtype)
-    order = memory_order(self)
-    if isinstance(p, Tensor) and order != sorted(order):
-        p = p.expand(self.shape).permute(*order)
-    own, several = bottom(self), isinstance(p, Tensor)
-    numbers = laid(
-        lambda shape: _bernoulli(own.new_empty(shape), p, generator), self, whole=not several
-    )
-    if isinstance(p, Plain) and p.edge is not None:
-        chances = OPERATORS["expand"](p, tuple(self.shape))
-        return _written(self, "BernoulliBackward1", _from(chances, numbers, ""), p)
+    own, several, given = bottom(self), isinstance(p, Tensor), p
+    chances = OPERATORS["expand"](p, tuple(self.shape)) if isinstance(p, Plain) else p
+    inside = random.drawing.get()
+    # A batch is filled as its memory lies, the chances of one element with those of all.
+    level = inside.level if inside is not None and inside.randomness == "different" else 0
+    batch = level and isinstance(p, Plain) and self.__gradcli_rank__ == level
+    filled = self.content if batch and isinstance(self.content, Plain) else self
+    order = memory_order(filled)
+    if several and order != sorted(order):
+        p = p.expand(filled.shape).permute(*order)
+
+    def numbers() -> Tensor:
+        return laid(
+            lambda shape: _bernoulli(own.new_empty(shape), p, generator),
+            self,
+            whole=not several or filled is not self,
+        )
+
+    if isinstance(given, Plain) and given.edge is not None:
+        return _written(self, "BernoulliBackward1", lambda: _from(chances, numbers(), ""), given)
     return _written(self, f"BernoulliBackward{2 - several}", numbers, *[None] * several)
 
 
@@ -562,7 +586,9 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     """Write exponentially distributed numbers of rate ``lambd``."""
     _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     _above_zero("exponential_", "lambda", lambd)
-    return _written(self, "ExponentialBackward0", -(-_uniform(self, generator)).log1p() / lambd)
+    return _written(
+        self, "ExponentialBackward0", lambda: -(-_uniform(self, generator)).log1p() / lambd
+    )
 
 
 def cauchy_(
@@ -574,7 +600,7 @@ def cauchy_(
     return _written(
         self,
         "CauchyBackward0",
-        (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median,
+        lambda: (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median,
     )
 
 
@@ -586,7 +612,9 @@ def log_normal_(
     _above_zero("log_normal_", "std", std)
     of = "normals_in_pairs", float64, generator, mean, std
     return _written(
-        self, "LogNormalBackward0", laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp()
+        self,
+        "LogNormalBackward0",
+        lambda: laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp(),
     )
 
 
@@ -597,7 +625,9 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     if not 0 < p < 1:
         raise bad_value(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _written(
-        self, "GeometricBackward0", (_uniform(self, generator).log() / math.log1p(-p)).ceil()
+        self,
+        "GeometricBackward0",
+        lambda: (_uniform(self, generator).log() / math.log1p(-p)).ceil(),
     )
 
 
@@ -620,7 +650,7 @@ def random_(
     return _written(
         self,
         f"RandomBackward{form}",
-        laid(lambda shape: randint(*of, shape, dtype=self.dtype, **options), self),
+        lambda: laid(lambda shape: randint(*of, shape, dtype=self.dtype, **options), self),
     )
 
 

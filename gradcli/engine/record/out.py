@@ -102,7 +102,9 @@ def into(
                 raise no_room(target.shape, part.shape)
         for target, part in zip(targets, parts, strict=True):
             _write(target, part, _declared(function, "copied", False))
-    return type(result)(targets) if isinstance(result, Results) else out
+    if isinstance(result, Results):
+        return type(result)(targets)
+    return None if isinstance(result, tuple) else out  # as PyTorch for what splits
 
 
 def _refuse_traced(name: str, values: tuple[Any, ...]) -> None:

@@ -86,6 +86,8 @@ def _pooled(
     if rank > 1 and not 1 <= len(input.shape) - rank <= 2:
         said = f"{rank + 1}D or {rank + 2}D (batch mode) tensor expected for input"
         raise bad_shape(f"non-empty {said}")
+    if (rank > 1 or name == "avg_pool") and max(*sizes, *steps, *edges, *spread) >= 2**31:
+        raise bad_value("value cannot be converted to type int without overflow")
     if 0 in steps:
         raise bad_value("stride should not be zero")
     if min(*sizes, *steps, *spread) < 1:

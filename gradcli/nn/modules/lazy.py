@@ -6,72 +6,13 @@ With the first call they get their values, and the layer is what it is called af
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import tensor, zeros
-from gradcli.engine.dtypes import DType, get_default_dtype
-from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.creation.factories import zeros
 from gradcli.nn.modules import batchnorm, conv, linear
 from gradcli.nn.modules.module import Module
-from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import bad_argument, bad_value
-
-
-class UninitializedParameter(Parameter):
-    """A parameter of a lazy layer before its first call. Any use raises ValueFault (E0304)."""
-
-    __slots__ = ()
-    requires_grad = True
-
-    def __new__(cls, dtype: DType | None = None) -> UninitializedParameter:
-        """A parameter without a value."""
-        made = object.__new__(cls)
-        made.edge = made.meta = None
-        made._dtype = dtype or get_default_dtype()
-        return made
-
-    def _convert(self, convert: Callable[[Tensor], Tensor]) -> None:
-        """Become a parameter of the type that its layer is converted to."""
-        self._dtype = convert(tensor([], dtype=self.dtype)).dtype
-
-    @property
-    def array(self) -> Any:
-        """There is none yet."""
-        said = "Attempted to use an uninitialized parameter: its layer is a lazy one"
-        raise bad_argument(said, help="call the layer with a batch first: its size is known then")
-
-    @array.setter
-    def array(self, _value: Any) -> None:
-        raise self.array
-
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """There is nothing yet that could be frozen."""
-        return self.array
-
-    @property
-    def shape(self) -> Any:
-        """There is none yet, as where its state is loaded into a layer that has values."""
-        raise bad_value("Can't access the shape of an uninitialized parameter")
-
-    def become(self, value: Parameter) -> None:
-        """Be a parameter of that value from now on."""
-        self.__class__ = Parameter  # type: ignore[assignment]
-        self.array, self._dtype = value.array, value.dtype
-        self.edge = AccumulateGrad(self)
-
-    def __reduce_ex__(self, _protocol: Any) -> Any:
-        return type(self), (self.dtype,)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
-        made = memo[id(self)] = type(self)(self.dtype)
-        return made
-
-    def __repr__(self) -> str:
-        return "<UninitializedParameter>"
-
-    __str__ = __repr__
+from gradcli.nn.parameter import Parameter, UninitializedParameter
 
 
 class _Lazy(Module):
@@ -85,7 +26,7 @@ class _Lazy(Module):
         self.__dict__["_given"] = args, options
         for name, held in self._parameters.items():
             if held is not None:
-                self._parameters[name] = UninitializedParameter(held.dtype)
+                self._parameters[name] = UninitializedParameter(dtype=held.dtype)
 
     def reset_parameters(self) -> None:
         """Nothing: there are no values yet."""

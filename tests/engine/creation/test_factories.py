@@ -4,6 +4,8 @@ numbers.
 
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,22 @@ def test_tensor_of_tensors_warns_that_no_gradient_comes_back():
     with pytest.warns(UserWarning, match="no gradient comes back"):  # nor a tangent
         assert not torch.func.jvp(lambda x: torch.tensor([x, 1.0]), (x,), (x,))[1].any()
     assert torch.tensor([x.detach(), 1.0]).tolist() == torch.as_tensor([2.0, 1.0]).tolist()
+
+
+class Numbered:
+    """A sequence by its ``__len__`` and ``__getitem__`` alone."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return [index, 2.5][index : index + 2] + [1] * index
+
+
+@pytest.mark.parametrize("data", [collections.deque([[0, 2.5], [2.5, 1]]), Numbered()])
+def test_a_tensor_is_made_of_whatever_reads_as_a_list(data):
+    assert torch.tensor(data).tolist() == [[0, 2.5], [2.5, 1]]
+    assert torch.tensor([data, data]).shape == (2, 2, 2)
 
 
 def test_tensor_copies_and_as_tensor_does_not():
