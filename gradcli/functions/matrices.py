@@ -115,7 +115,7 @@ def matrix_power(input: Any, n: int) -> Any:
     if n < 0:
         input, n = O["inv"](input), -n
     if not n:
-        unit = O["tril"](O["triu"](input**0))  # whose gradient is 0
+        unit = O["tril"](O["triu"](input**0)).to(input.dtype)  # whose gradient is 0
         return called(rowwise(unit), "CopyBackwards")
     out = None
     while n:

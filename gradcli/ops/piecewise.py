@@ -88,9 +88,7 @@ def _direction(x: Any, y: Any) -> Any:
     if np.all(y):
         return x / y
     flat = y == 0
-    found = np.asarray(x / np.where(flat, 1, y))
-    np.copyto(found, 0.0 * y, where=flat)
-    return found[()]
+    return np.where(flat, 0.0 * y, x / np.where(flat, 1, y))[()]
 
 
 direction = composite(

@@ -126,9 +126,9 @@ tanh = elementwise(
 
 def _over_root(x: Any) -> Any:
     if is_complex(x):
-        turned = np.empty_like(x)  # 1j * x, which would lose the sign of a zero
-        turned.real, turned.imag = -x.imag, x.real
-        return _of_asin(turned[()])
+        turned = x.reshape(-1) * 1j  # which alone would lose the sign of a zero
+        turned.real[...], turned.imag[...] = -x.imag.reshape(-1), x.real.reshape(-1)
+        return _of_asin(turned.reshape(x.shape)[()])
     return _where_squares_overflow(1.0 / np.sqrt(1.0 + x * x), x)
 
 

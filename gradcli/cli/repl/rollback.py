@@ -136,7 +136,7 @@ class Snapshot:
                 try:
                     array = value.own_array() if kind._flips else value.array
                 except Fault:  # a parameter of a lazy layer has none yet
-                    others.append((value, _restore_uninitialized, kind))
+                    others.append((value, _restore_uninitialized, (kind, dict(value.__dict__))))
                     continue
                 edge, meta = value.edge, value.meta
                 tensors.append((value, kind, array, value.dtype, edge, meta))
@@ -275,8 +275,10 @@ def _restore_node(node: Node, state: Any) -> None:
         _restore_dict(extra.__dict__, own)
 
 
-def _restore_uninitialized(value: Any, kind: type) -> None:
-    value.__class__, value.edge = kind, None
+def _restore_uninitialized(value: Any, state: Any) -> None:
+    value.__class__, own = state
+    value.edge = None
+    _restore_dict(value.__dict__, own)
 
 
 def _restore_object(value: Any, state: Any) -> None:

@@ -130,9 +130,9 @@ def _is_sequence(value: Any) -> bool:
     kind = value.__class__
     if kind in _PYTHONS or isinstance(value, list | tuple):
         return kind not in _PYTHONS
-    if isinstance(value, str | bytes | dict | Tensor) or hasattr(kind, "__array__"):
+    if isinstance(value, str | bytes | dict | Tensor) or hasattr(value, "__array__"):
         return False
-    return hasattr(kind, "__len__") and hasattr(kind, "__getitem__")
+    return hasattr(value, "__len__") and hasattr(value, "__getitem__")
 
 
 def _plain(data: Any) -> tuple[list[Any], bool, DType | None]:
