@@ -158,6 +158,18 @@ def test_a_quotient_by_a_tiny_number_moves_with_its_numerator_alone():
         assert torch.func.jvp(function, at, along)[1].item() == pytest.approx(want, rel=1e-12)
 
 
+def test_the_tangent_of_a_slope_that_overflows_is_finite_where_it_is():
+    for power, x, want in ((3.0, 1e160, 6e160), (2.5, -0.0, 0.0), (-2.0, 1e-160, INF)):
+        exponent = torch.tensor(power, dtype=torch.float64)
+
+        def slope(x, exponent=exponent):
+            return torch.func.jvp(lambda x: x**exponent, (x,), (torch.ones_like(x),))[1]
+
+        at = torch.tensor(x, dtype=torch.float64)
+        found = torch.func.jvp(slope, (at,), (torch.ones_like(at),))[1].item()
+        assert found == pytest.approx(want, rel=1e-12), power
+
+
 def test_halves_do_not_overflow_on_the_way():
     """PyTorch's numbers: its kernels compute these in float32."""
 
