@@ -328,3 +328,37 @@ bernoulli_nll = composite(
     pytorch="torch.nn.functional.binary_cross_entropy({0}, {1}, reduction='none')",
     public=False,
 )
+
+
+def _logit_nll(x: Any, y: Any) -> Any:
+    return np.where(x < 0, -y, 1.0 - y) * x + np.log1p(np.exp(-np.abs(x)))
+
+
+def _logit_slope(x: Any, y: Any) -> Any:
+    small = logistic.compute(-np.abs(x))
+    return np.where(x < 0, small - y, 1.0 - y - small)[()]
+
+
+logit_slope = composite(
+    "logit_slope",
+    lambda x, y: logistic(x) - y,
+    _logit_slope,
+    lambda t, x: t * logistic(x) * logistic(-x),
+    lambda t: -t,
+    grad_name="BinaryCrossEntropyWithLogitsBackwardBackward0",
+    holds=4,
+    doc="sigmoid(x) - y, the slope of logit_nll by x, which cancels neither near 0 nor near 1.",
+    public=False,
+)
+logit_nll = composite(
+    "logit_nll",
+    lambda x, y: softplus(x) - x * y,
+    _logit_nll,
+    lambda x, y: logit_slope(x, y),
+    lambda x: -x,
+    grad_name="BinaryCrossEntropyWithLogitsBackward0",
+    holds=4,
+    doc="bernoulli_nll of sigmoid(x), without overflow.",
+    pytorch="torch.nn.functional.binary_cross_entropy_with_logits({0}, {1}, reduction='none')",
+    public=False,
+)

@@ -61,6 +61,23 @@ def test_curvature_far_from_a_tie_keeps_its_digits():
         np.testing.assert_allclose(third, -sign * wanted * np.tanh(gaps / 2), rtol=1e-13)
 
 
+def test_the_loss_of_a_logit_and_its_slope_keep_their_digits_on_both_sides():
+    x = np.array([-700.0, -40.0, -25.0, -1.0, 0.0, 0.5, 25.0, 40.0, 700.0])
+    both = np.exp(-abs(x)) / (1 + np.exp(-abs(x))), 1 / (1 + np.exp(-abs(x)))
+    share = np.where(x < 0, *both)  # sigmoid(x)
+    for target, sign in ((0.0, 1), (1.0, -1)):
+        for positive in (None, torch.tensor(3.0, dtype=torch.float64)):
+            value, slope = orders(
+                lambda x, target=target, positive=positive: F.binary_cross_entropy_with_logits(
+                    x, torch.full_like(x, target), reduction="none", pos_weight=positive
+                ),
+                sign * x, 1,
+            )  # fmt: skip
+            weight = 3 if target and positive is not None else 1
+            np.testing.assert_allclose(slope, weight * sign * share, rtol=1e-14)
+            np.testing.assert_allclose(value, weight * np.logaddexp(x, 0), rtol=1e-14)
+
+
 def test_slopes_of_inverses_where_squares_overflow_or_cancel():
     near, gap = 1 - 2.0**-30, 2.0**-30
     root = math.sqrt(gap * (2 - gap))
