@@ -195,11 +195,12 @@ def _tied(node: Node, saved: Any) -> Any:
     if breaks == "ties":
         return np.equal(*map(_raw, saved[:2]))
     behind = node.edges[0] if breaks == "0" else None
-    if behind is None or behind.saved.__class__ is not tuple or not behind.saved:
+    known = None if behind is None or behind.op.kind not in CHOSEN else behind.saved
+    if not known or known.__class__ is not tuple:
         return False
-    *given, made = map(_raw, behind.saved)
+    *given, made = map(_raw, known)
     if made is None:
-        if behind.op.kind not in CHOSEN or any(v is None for v in given):
+        if any(v is None for v in given):
             return False
         made = behind.op.compute(*given, **{n: behind.extra.params[n] for n in behind.op.params})
     return np.equal(made, 0.0)
