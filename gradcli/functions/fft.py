@@ -19,8 +19,10 @@ from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import in_order, normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_value
+from gradcli.ops.fft import OTHER
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -70,8 +72,13 @@ def _floating(input: Any) -> Any:
 
 def _transform(input: Any, n: int | None, dim: int, norm: str | None, inverse: bool) -> Any:
     input = _sized(_floating(input), n, dim)
-    out = _laid(_O["fourier"](_complex(input), dim, inverse, _norm(norm)), input, dim)
-    return out if input.dtype.is_complex else called(out, "FftR2CBackward0", input)
+    scale = _norm(norm)
+    if input.dtype.is_complex:
+        return _laid(_O["fourier"](input, dim, inverse, scale), input, dim)
+    if inverse:  # of real numbers a view, whose conjugate is yet to be taken
+        return conj(_transform(input, None, dim, OTHER[scale], False))
+    found = _laid(_O["fourier"](_complex(input), dim, False, scale), input, dim)
+    return called(found, "FftR2CBackward0", input)
 
 
 def _laid(out: Any, input: Any, dim: int | Sequence[int], last: int | None = None) -> Any:
@@ -129,35 +136,34 @@ def _half(full: Any, dim: int) -> Any:
 
 def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out)."""
+    return _of_half(ifft, input, n, dim, norm)
+
+
+def _of_half(
+    transform: Callable[..., Any], input: Any, n: int | None, dim: int, norm: str | None
+) -> Any:
+    """``transform`` of the whole spectrum of real numbers, of which ``input`` is the first half."""
     axis = _axis(input, dim)
     n = 2 * (input.shape[axis] - 1) if n is None else n
-    found = _O["real"](ifft(_mirrored(input, n, axis), n, axis, norm))
-    return called(_laid(found, input, axis), "FftC2RBackward0")
-
-
-def _mirrored(input: Any, n: int, axis: int) -> Any:
-    """The whole spectrum of real numbers from its first half."""
     if n < 1:
         raise bad_value(f"Invalid number of data points ({n}) specified")
-    half = _sized(_floating(input), n // 2 + 1, axis)
-    before = (slice(None),) * axis
-    tail = _O["getitem"](half, (*before, slice(1, (n + 1) // 2)))
-    return _O["cat"](half, _O["conj"](_O["flip"](tail, (axis,))), dim=axis)
+    half = _complex(_sized(_floating(input), n // 2 + 1, axis))
+    tail = _O["getitem"](half, (*(slice(None),) * axis, slice(1, (n + 1) // 2)))
+    whole = _O["cat"](half, _O["conj"](_O["flip"](tail, (axis,))), dim=axis)
+    found = _O["real"](transform(whole, n, axis, norm))
+    return called(_laid(found, half, axis), "FftC2RBackward0")
 
 
 def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The transform of a signal whose other half is its mirror image: real numbers."""
-    axis = _axis(input, dim)
-    n = 2 * (input.shape[axis] - 1) if n is None else n
-    found = _O["real"](fft(_mirrored(input, n, axis), n, axis, norm))
-    return called(_laid(found, input, axis), "FftC2RBackward0")
+    return _of_half(fft, input, n, dim, norm)
 
 
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``hfft``."""
     if input.dtype.is_complex:
         raise bad_dtype(f"ihfft expects a real input tensor, but got {input.dtype.scalar_name}")
-    return called(_laid(_half(ifft(input, n, dim, norm), dim), input, dim), "FftR2CBackward0")
+    return conj(rfft(input, n, dim, OTHER[_norm(norm)]))
 
 
 Sizes = int | Sequence[int] | None
@@ -189,59 +195,75 @@ def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | 
     return places
 
 
+def _fitted(input: Any, places: Sequence[tuple[int | None, int]]) -> Any:
+    """``input`` with so many entries along each dimension."""
+    for n, d in places:
+        input = _sized(_floating(input), n, d)
+    return input
+
+
+def _along(transform: Callable[..., Any], input: Any, dims: Sequence[int], norm: Any) -> Any:
+    """``transform`` of complex numbers along each of several dimensions."""
+    out = input
+    for d in dims:
+        out = transform(out, None, d, norm)
+    return _laid(out, input, dims) if dims else out
+
+
+def _whole(transform: Callable[..., Any], input: Any, s: Sizes, dim: Any, norm: Any) -> Any:
+    places = _places(input, s, dim)
+    return _along(transform, _complex(_fitted(input, places)), [d for _, d in places], norm)
+
+
 def fftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``fft`` along several dimensions, all if none are named."""
-    out, places = input, _places(input, s, dim)
-    for n, d in places:
-        out = fft(out, n, d, norm)
-    return _laid(out, input, [d for _, d in places]) if places else _complex(out)
+    return _whole(fft, input, s, dim, norm)
 
 
 def ifftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``fftn``."""
-    out, places = input, _places(input, s, dim)
-    for n, d in places:
-        out = ifft(out, n, d, norm)
-    return _laid(out, input, [d for _, d in places]) if places else _complex(out)
+    return _whole(ifft, input, s, dim, norm)
 
 
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``rfft`` along the last of several dimensions, ``fft`` along the others."""
-    *others, (last, axis) = _places(input, s, dim, "rfftn")
+    places = _places(input, s, dim, "rfftn")
     if input.dtype.is_complex:
         kind = input.dtype.scalar_name
         raise bad_dtype(f"rfftn expects a real-valued input tensor, but got {kind}")
-    out = rfft(input, last, axis, norm)
-    for n, d in others:
-        out = fft(out, n, d, norm)
-    return _laid(out, input, [axis, *(d for _, d in others)], axis)
+    *others, axis = [d for _, d in places]
+    input = _fitted(input, places)
+    out = _along(fft, rfft(input, None, axis, norm), others, norm)
+    return _laid(out, input, [*others, axis], axis)
+
+
+def _real_along(
+    last: Callable[..., Any], transform: Callable[..., Any], input: Any, places: list, norm: Any
+) -> Any:
+    """``last`` along the last of several dimensions, ``transform`` along the others before it."""
+    *others, (n, axis) = places
+    half = n if n is None else max(1, n // 2 + 1)
+    input, dims = _complex(_fitted(input, [*others, (half, axis)])), [d for _, d in others]
+    out = last(_along(transform, input, dims, norm), n, axis, norm)
+    return _laid(out, input, [*dims, axis], axis)
 
 
 def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``rfftn``."""
-    *others, (last, axis) = _places(input, s, dim, "irfftn")
-    out = input
-    for n, d in others:
-        out = ifft(out, n, d, norm)
-    return _laid(irfft(out, last, axis, norm), input, [axis, *(d for _, d in others)], axis)
+    return _real_along(irfft, ifft, input, _places(input, s, dim, "irfftn"), norm)
 
 
 def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``hfft`` along the last of several dimensions, ``fft`` along the others."""
-    *others, (last, axis) = _places(input, s, dim, "hfftn")
-    out = input
-    for n, d in others:
-        out = fft(out, n, d, norm)
-    return _laid(hfft(out, last, axis, norm), input, [axis, *(d for _, d in others)], axis)
+    return _real_along(hfft, fft, input, _places(input, s, dim, "hfftn"), norm)
 
 
 def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``hfftn``."""
-    *others, (last, axis) = _places(input, s, dim, "ihfftn")
-    half = out = ihfft(input, last, axis, norm)
-    for n, d in others:
-        out = ifft(out, n, d, norm)
-    return _laid(out, half, [d for _, d in others]) if others else out
+    places = _places(input, s, dim, "ihfftn")
+    *others, axis = [d for _, d in places]
+    half = ihfft(_fitted(input, places), None, axis, norm)
+    return _along(ifft, half.resolve_conj(), others, norm) if others else half
 
 
 def _in_two(function: Callable[..., Any], doc: str) -> Any:
