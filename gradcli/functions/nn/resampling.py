@@ -47,7 +47,7 @@ _NAMES = {
     "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
     "linear": "UpsampleLinear1DBackward0", "bilinear": "UpsampleBilinear2DBackward0",
     "bicubic": "UpsampleBicubic2DBackward0", "trilinear": "UpsampleTrilinear3DBackward0",
-    "area": "AdaptiveAvgPool{}DBackward0",
+    "area": "",
 }  # fmt: skip
 
 
@@ -91,6 +91,19 @@ def adaptive(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
     longest = int((ends - starts).max(initial=0))
     charge_shape((2, m, longest))
     return np.minimum(starts[:, None] + np.arange(longest), ends[:, None] - 1), ends - starts
+
+
+def means(input: Any, wanted: Sequence[int]) -> Any:
+    """``averaged``, laid out and named as PyTorch has it; of sequences a view of that of images."""
+    rank = len(wanted)
+    if rank == 1:
+        return _O["squeeze"](means(_O["unsqueeze"](input, -2), (1, *wanted)), -2)
+    if max(wanted) == 1:
+        mean = _O["mean"](input, tuple(range(-rank, 0)), True)
+        return called(mean if rank == 3 else formatted(mean, input), "MeanBackward1")
+    out = averaged(input, wanted)
+    out = rowwise(out) if rank == 3 else formatted(out, input)
+    return called(out, f"AdaptiveAvgPool{rank}DBackward0", input, leads=input)
 
 
 def averaged(input: Any, wanted: Sequence[int]) -> Any:
@@ -209,11 +222,7 @@ def interpolate(
     rank = len(input.shape) - 2
     old, new, factors = _resized(input, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        if max(new) == 1:
-            return _O["mean"](input, tuple(range(2, rank + 2)), True)
-        means = averaged(input, new)
-        means = rowwise(means) if rank == 3 else formatted(means, input)
-        return called(means, _NAMES[mode].format(rank), leads=input)
+        return means(input, new)
     source, whole = input, input.dtype is uint8 and mode in _RANKS
     if input.dtype is float16:
         input = input.to(float32)
