@@ -322,8 +322,8 @@ def cond(A: Any, p: Order | None = None) -> Any:
         return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0
     if p in (None, 2, -2):
         values = svdvals(A)
-        high, low = values[..., 0], values[..., -1]
-        return high / low if p != -2 else low / high
+        high, low = values[..., :1], values[..., -1:]
+        return _O["squeeze"](high / low if p != -2 else low / high, -1)
     if p == "nuc":
         values = svdvals(A)
         return _O["sum"](values, -1) * _O["sum"](1.0 / values, -1)

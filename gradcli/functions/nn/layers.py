@@ -101,6 +101,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     left = _O["matmul"](_O["unsqueeze"](_O["unsqueeze"](input1, -2), -2), weight)
     out = _O["sum"](_O["squeeze"](left, -2) * _O["unsqueeze"](input2, -2), -1)
     out = out if out.dtype is weight.dtype else out.to(weight.dtype)  # of a sum of small integers
+    out = _O["reshape"](out, tuple(out.shape))  # a view, as PyTorch's
     return out if bias is None else out + bias
 
 
@@ -327,7 +328,8 @@ def instance_norm(
             _move(running_mean, momentum, _O["mean"](mean, 0))
             _move(running_var, momentum, _O["mean"](spread, 0))
     out = rowwise(_narrow(_scaled(_standard(own, dims, eps), w, b, shape), input))
-    return called(out, "ViewBackward0", leads=(input, weight))
+    out = called(of_its_own(out), "NativeBatchNormBackward0", leads=(input, weight))
+    return _O["reshape"](out, tuple(input.shape))  # a view, as PyTorch's
 
 
 def group_norm(
