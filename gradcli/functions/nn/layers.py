@@ -188,6 +188,8 @@ def _scaled(out: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = No
     if shape is not None:
         weight, bias = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
     out = out if weight is None else out * weight
+    if bias is not None and bias.shape == out.shape:
+        bias = _O["pad"](bias, (0, 0))  # its gradient has memory of its own
     return out if bias is None else out + bias
 
 
