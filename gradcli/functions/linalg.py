@@ -43,13 +43,13 @@ from gradcli.functions.decompositions import (
 )
 from gradcli.functions.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from gradcli.functions.matrices import (
-    adjoint,
     beside,
     cholesky_factor,
     in_dtype,
     matrix_norm,
     of_matrices,
     one_triangle,
+    upper_factor,
 )
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
@@ -133,8 +133,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     """
     whole = one_triangle(A, "U" if upper else "L")
     low, info = _tried("linalg.cholesky_ex", _O["cholesky"], whole, check_errors)
-    low = columnwise(adjoint(low)) if upper else low
-    factor = called(low, "LinalgCholeskyExBackward0", A)
+    factor = called(upper_factor(low) if upper else low, "LinalgCholeskyExBackward0", A)
     return results("linalg_cholesky_ex", L=factor, info=info)
 
 
