@@ -138,10 +138,10 @@ def _max_pool(
     if _rank == 1:
         options = zip((1, 1, 0, 1), (sizes, steps, sides[:1], spread), strict=True)
         image, window = _O["unsqueeze"](input, -2), [(one, *along) for one, along in options]
-        found = _of_images(_max_pool(image, *window, ceil_mode, True, _rank=2))
+        found = _of_images(_max_pool(image, *window, ceil_mode, return_indices, _rank=2))
         if return_indices or (input.requires_grad and mode.grad):
-            return found if return_indices else found[0]
-        return rowwise(of_its_own(found[0]))  # by a kernel of its own
+            return found
+        return rowwise(of_its_own(found))  # by a kernel of its own
     padded, least = input.detach(), _least(input.dtype)
     padded = pad(padded, sides, value=least) if any(sides) else padded
     if ceil_mode:
@@ -214,7 +214,7 @@ def _which(found: Any) -> np.ndarray:
 def _read(input: Any, found: Any, at: Callable, rank: int, apart: bool) -> Any:
     if is_batch(found):
         return found.at_once(lambda x, f: _read(x, f, at, rank, apart), input, found)
-    charge_shape((3 + rank, *found.shape[:-1]))  # places
+    charge_shape((2 + 2 * rank, *found.shape[:-1]))  # places
     where = _which(found)
     index = (*_lead(where.shape, rank), *at(where))
     return _O["getitem"](input, Apart(index) if apart else index)
