@@ -134,29 +134,28 @@ def _half(full: Any, dim: int) -> Any:
     return _O["getitem"](full, (slice(None),) * axis + (part,))
 
 
-def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out)."""
-    return _of_half(ifft, input, n, dim, norm)
+def _of_half(transform: Callable[..., Any], name: str, doc: str) -> Any:
+    def of_half(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        axis = _axis(input, dim)
+        n = 2 * (input.shape[axis] - 1) if n is None else n
+        if n < 1:
+            raise bad_value(f"Invalid number of data points ({n}) specified")
+        half = _complex(_sized(_floating(input), n // 2 + 1, axis))
+        tail = _O["getitem"](half, (*(slice(None),) * axis, slice(1, (n + 1) // 2)))
+        whole = _O["cat"](half, _O["conj"](_O["flip"](tail, (axis,))), dim=axis)
+        found = _O["real"](transform(whole, n, axis, norm))
+        return called(_laid(found, half, axis), "FftC2RBackward0")
+
+    return named(of_half, name, doc)
 
 
-def _of_half(
-    transform: Callable[..., Any], input: Any, n: int | None, dim: int, norm: str | None
-) -> Any:
-    """``transform`` of the whole spectrum of real numbers, of which ``input`` is the first half."""
-    axis = _axis(input, dim)
-    n = 2 * (input.shape[axis] - 1) if n is None else n
-    if n < 1:
-        raise bad_value(f"Invalid number of data points ({n}) specified")
-    half = _complex(_sized(_floating(input), n // 2 + 1, axis))
-    tail = _O["getitem"](half, (*(slice(None),) * axis, slice(1, (n + 1) // 2)))
-    whole = _O["cat"](half, _O["conj"](_O["flip"](tail, (axis,))), dim=axis)
-    found = _O["real"](transform(whole, n, axis, norm))
-    return called(_laid(found, half, axis), "FftC2RBackward0")
-
-
-def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The transform of a signal whose other half is its mirror image: real numbers."""
-    return _of_half(fft, input, n, dim, norm)
+irfft = _of_half(
+    ifft, "irfft",
+    "The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out).",
+)  # fmt: skip
+hfft = _of_half(
+    fft, "hfft", "The transform of a signal whose other half is its mirror image: real numbers."
+)
 
 
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
@@ -202,27 +201,31 @@ def _fitted(input: Any, places: Sequence[tuple[int | None, int]]) -> Any:
     return input
 
 
-def _along(transform: Callable[..., Any], input: Any, dims: Sequence[int], norm: Any) -> Any:
-    """``transform`` of complex numbers along each of several dimensions."""
-    out = input
-    for d in dims:
-        out = transform(out, None, d, norm)
-    return _laid(out, input, dims) if dims else out
+def _of_all(last: Callable[..., Any], before: Callable[..., Any], doc: str) -> Any:
+    """``last`` along the last of several dimensions, ``before`` along the others before it."""
+    half = last is not before  # of real numbers, of whose spectrum half is given
+
+    def of_all(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
+        places = _places(input, s, dim, of_all.__name__ * half)
+        dims, n = [d for _, d in places], places[-1][0] if half else None
+        if n is not None:
+            places[-1] = max(1, n // 2 + 1), dims[-1]
+        out = input = _complex(_fitted(input, places))
+        for d in dims[:-1] if half else dims:
+            out = before(out, None, d, norm)
+        if half:
+            return _laid(last(out, n, dims[-1], norm), input, dims, dims[-1])
+        return _laid(out, input, dims) if dims else out
+
+    return named(of_all, f"{last.__name__}n", doc)
 
 
-def _whole(transform: Callable[..., Any], input: Any, s: Sizes, dim: Any, norm: Any) -> Any:
-    places = _places(input, s, dim)
-    return _along(transform, _complex(_fitted(input, places)), [d for _, d in places], norm)
-
-
-def fftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """``fft`` along several dimensions, all if none are named."""
-    return _whole(fft, input, s, dim, norm)
-
-
-def ifftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of ``fftn``."""
-    return _whole(ifft, input, s, dim, norm)
+fftn = _of_all(fft, fft, "``fft`` along several dimensions, all if none are named.")
+ifftn = _of_all(ifft, ifft, "The inverse of ``fftn``.")
+irfftn = _of_all(irfft, ifft, "The inverse of ``rfftn``.")
+hfftn = _of_all(
+    hfft, fft, "``hfft`` along the last of several dimensions, ``fft`` along the others."
+)
 
 
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
@@ -233,37 +236,20 @@ def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None)
         raise bad_dtype(f"rfftn expects a real-valued input tensor, but got {kind}")
     *others, axis = [d for _, d in places]
     input = _fitted(input, places)
-    out = _along(fft, rfft(input, None, axis, norm), others, norm)
+    out = rfft(input, None, axis, norm)
+    for d in others:
+        out = fft(out, None, d, norm)
     return _laid(out, input, [*others, axis], axis)
-
-
-def _real_along(
-    last: Callable[..., Any], transform: Callable[..., Any], input: Any, places: list, norm: Any
-) -> Any:
-    """``last`` along the last of several dimensions, ``transform`` along the others before it."""
-    *others, (n, axis) = places
-    half = n if n is None else max(1, n // 2 + 1)
-    input, dims = _complex(_fitted(input, [*others, (half, axis)])), [d for _, d in others]
-    out = last(_along(transform, input, dims, norm), n, axis, norm)
-    return _laid(out, input, [*dims, axis], axis)
-
-
-def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of ``rfftn``."""
-    return _real_along(irfft, ifft, input, _places(input, s, dim, "irfftn"), norm)
-
-
-def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """``hfft`` along the last of several dimensions, ``fft`` along the others."""
-    return _real_along(hfft, fft, input, _places(input, s, dim, "hfftn"), norm)
 
 
 def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``hfftn``."""
     places = _places(input, s, dim, "ihfftn")
     *others, axis = [d for _, d in places]
-    half = ihfft(_fitted(input, places), None, axis, norm)
-    return _along(ifft, half.resolve_conj(), others, norm) if others else half
+    out = half = ihfft(_fitted(input, places), None, axis, norm)
+    for d in others:
+        out = ifft(out.resolve_conj(), None, d, norm)
+    return _laid(out, half, others) if others else out
 
 
 def _in_two(function: Callable[..., Any], doc: str) -> Any:
