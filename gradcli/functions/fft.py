@@ -124,14 +124,10 @@ def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
         kind = input.dtype.scalar_name
         raise bad_dtype(f"rfft expects a real input tensor, but got {kind}", help="use fft")
     input = _sized(_floating(input), n, dim)
-    half = _half(fft(input, None, dim, norm), dim)
+    axis = normal_dim(dim, input.ndim)
+    part = (*(slice(None),) * axis, slice(0, input.shape[axis] // 2 + 1))
+    half = _O["getitem"](fft(input, None, dim, norm), part)
     return called(_laid(half, input, dim), "FftR2CBackward0", input)
-
-
-def _half(full: Any, dim: int) -> Any:
-    axis = normal_dim(dim, len(full.shape))
-    part = slice(0, full.shape[axis] // 2 + 1)
-    return _O["getitem"](full, (slice(None),) * axis + (part,))
 
 
 def _of_half(transform: Callable[..., Any], name: str, doc: str) -> Any:

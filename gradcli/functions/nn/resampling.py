@@ -94,29 +94,24 @@ def adaptive(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def means(input: Any, wanted: Sequence[int]) -> Any:
-    """``averaged``, laid out and named as PyTorch has it; of sequences a view of that of images."""
+    """Means of the windows that cover the last dimensions, so many along each as are wanted.
+
+    Of sequences they are a view of those of images, as in PyTorch.
+    """
     rank = len(wanted)
     if rank == 1:
         return _O["squeeze"](means(_O["unsqueeze"](input, -2), (1, *wanted)), -2)
     if max(wanted) == 1:
         mean = _O["mean"](input, tuple(range(-rank, 0)), True)
         return called(mean if rank == 3 else formatted(mean, input), "MeanBackward1")
-    out = averaged(input, wanted)
+    out = in_rows(input.to(float32) if input.dtype is float16 else input)
+    for axis, m in enumerate(wanted, input.ndim - rank):
+        places, sizes = adaptive(out.shape[axis], m)
+        weights = np.repeat(1 / sizes[:, None], places.shape[1], axis=1)
+        out = taps(out, axis, places, _filled_up(weights, sizes))
+    out = out if out.dtype is input.dtype else out.to(input.dtype)
     out = rowwise(out) if rank == 3 else formatted(out, input)
     return called(out, f"AdaptiveAvgPool{rank}DBackward0", input, leads=input)
-
-
-def averaged(input: Any, wanted: Sequence[int]) -> Any:
-    """Means of the windows that cover the last dimensions, so many along each as are wanted."""
-    if input.dtype is float16:
-        return averaged(input.to(float32), wanted).to(float16)
-    first = len(input.shape) - len(wanted)
-    input = in_rows(input)
-    for axis, m in enumerate(wanted, first):
-        places, sizes = adaptive(input.shape[axis], m)
-        weights = np.repeat(1 / sizes[:, None], places.shape[1], axis=1)
-        input = taps(input, axis, places, _filled_up(weights, sizes))
-    return input
 
 
 def _filled_up(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
