@@ -136,9 +136,11 @@ def _max_pool(
     )
     _check_kind(input, f"max_pool{_rank}d{'_impl' * (_rank < 2)}", _rank > 1)
     if _rank == 1:
-        options = zip((1, 1, 0, 1), (sizes, steps, sides[:1], spread), strict=True)
-        image, window = _O["unsqueeze"](input, -2), [(one, *along) for one, along in options]
-        found = _of_images(_max_pool(image, *window, ceil_mode, return_indices, _rank=2))
+        image, edge, far = _O["unsqueeze"](input, -2), (0, sides[0]), (1, *spread)
+        found = _max_pool(
+            image, (1, *sizes), (1, *steps), edge, far, ceil_mode, return_indices, _rank=2
+        )
+        found = _of_images(found)
         if return_indices or (input.requires_grad and mode.grad):
             return found
         return rowwise(of_its_own(found))  # by a kernel of its own
@@ -449,9 +451,9 @@ def _max_unpool(
                 raise bad_argument(f'invalid output_size "{asked}" {said}')
         out = asked
     if _rank == 1:
-        images = (_O["unsqueeze"](v, -1) for v in (input, indices))
-        window = (*sizes, 1), (*steps, 1), (*edges, 0), (*out, 1)
-        return _of_images(_max_unpool(*images, *window, _rank=2), -1)
+        image, places = (_O["unsqueeze"](v, -1) for v in (input, indices))
+        size, step, edge, out = (*sizes, 1), (*steps, 1), (*edges, 0), (*out, 1)
+        return _of_images(_max_unpool(image, places, size, step, edge, out, _rank=2), -1)
     lead = tuple(input.shape[:-_rank])
     charge_shape((*lead, *out))
     flat = input.new_zeros((*lead, math.prod(out)))
