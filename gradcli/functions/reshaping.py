@@ -22,6 +22,7 @@ from gradcli.engine.record.composite import (
     of_no_batch,
     parts_of,
     reshaped,
+    rowwise,
 )
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
@@ -318,15 +319,15 @@ def repeat_interleave(
         said = f"output_size is {output_size}, the repeats add up to {total}"
         raise bad_shape(f"allocated size does not match required size: {said}")
     charge_shape((max(0, total), input.numel() // max(1, size)))
-    name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
-    if np.size(times) == 1 and size > 1 and total > size:  # never a view, and no indices
+    if not isinstance(repeats, Plain):
         shape, axis = list(input.shape), normal_dim(dim, len(input.shape))
         each = O["unsqueeze"](input, axis + 1)
-        each = O["expand"](each, (*shape[: axis + 1], int(np.max(times)), *shape[axis + 1 :]))
+        each = O["expand"](each, (*shape[: axis + 1], int(times), *shape[axis + 1 :]))
         shape[axis] = total
-        return called(O["reshape"](each, tuple(shape)), name, input)
+        return O["reshape"](rowwise(O["clone"](each)), tuple(shape))
     charge_shape((2, max(0, total)))  # the indices too
-    return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
+    found = rowwise(_along(input, dim, np.repeat(np.arange(size), times)))
+    return called(found, "IndexSelectBackward0", input)
 
 
 def fliplr(input: Any) -> Any:
