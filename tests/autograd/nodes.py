@@ -677,3 +677,45 @@ print(
         for sizes in (3, 30)
     ]
 )
+
+# %% gradients in a list, results that are nested inside vmap, an input that is saved and no result
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+(x * 2).backward([torch.ones(2)])
+(x * 2).backward((torch.ones(2),), retain_graph=True)
+print(x.grad)
+
+
+def function(result, leave=lambda ctx, x, y: None):
+    class Twice(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return result(x, 2 * x)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            leave(ctx, *inputs, output)
+
+        @staticmethod
+        def backward(ctx, g, *rest):
+            return 2 * g
+
+    return Twice.apply
+
+
+a, (b,) = torch.vmap(function(lambda x, y: (y, (3 * x,))))(x)
+print(a.tolist(), a.requires_grad, b)
+print(torch.vmap(lambda q: function(lambda x, y: (y, 5, None))(q)[0])(x).tolist())
+try:
+    torch.vmap(function(lambda x, y: (y, 5)))(x)
+except ValueError:
+    print("refused")
+
+
+def saved(ctx, x, y):
+    ctx.save_for_backward(x)
+    ctx.mark_non_differentiable(y)
+
+
+print(function(lambda x, y: x, saved)(x))

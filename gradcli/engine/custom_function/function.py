@@ -185,7 +185,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a backward that cannot itself be differentiated: a second derivative is an error.
 
     Below ``@staticmethod``, as in PyTorch. The error (E0413) comes when a gradient is asked for,
-    not before.
+    not before. What nothing was added to or computed from, ``grad`` hands out as a constant.
     """
 
     @functools.wraps(backward)
@@ -194,8 +194,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         boxed = len(gradients) == 1 and isinstance(gradients[0], list)
         given = gradients[0] if boxed else gradients
         edges = [bottom(g).edge for g in given if g is not None and in_graph(g)]
-        # Where transforms are nested, the one around may differentiate what this one gave.
-        asked = before and (edges or transformed.by)
+        kind = FunctionNode if edges or transformed.by else _Alone
         node = getattr(ctx, "_gradcli_node", lambda: None)()
         edges += () if node is None else node.edges
         mode.grad = False
@@ -203,7 +202,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             result = backward(ctx, *gradients)
         finally:
             mode.grad = before
-        if not asked:
+        if not before:
             return result
 
         def ended(r: Any) -> Any:
@@ -211,16 +210,19 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
                 return r.over(ended)
             if r is not None and not isinstance(r, Plain):  # a tangent, which would need another
                 _refuse_twice(ctx)
-            return r if r is None else _refusing(r, edges, _ONCE)
+            return r if r is None else _refusing(r, edges, _ONCE, kind)
 
         return tuple(map(ended, result)) if isinstance(result, tuple) else ended(result)
 
     return wrapped
 
 
-def _refusing(value: Tensor, edges: Sequence[Any], definition: _Refusing) -> Tensor:
+def _refusing(
+    value: Tensor, edges: Sequence[Any], definition: _Refusing,
+    kind: type[FunctionNode] = FunctionNode,
+) -> Tensor:  # fmt: skip
     """``value`` behind a node that refuses to be differentiated by what has these ``edges``."""
-    node = FunctionNode(definition, Context(), tuple(edges), (True,) * len(edges))
+    node = kind(definition, Context(), tuple(edges), (True,) * len(edges))
     node.shape, node.dtype = value.array.shape, value.dtype
     node.outputs = [(node.shape, node.dtype)]
     return wrap(value.array, value.dtype, node)
@@ -241,6 +243,13 @@ class _Refusing:
 
 
 _ONCE = _Refusing("Error", _refuse_twice)
+
+
+class _Alone(FunctionNode):
+    """The node of a gradient that by itself is a constant to the user, as PyTorch has it."""
+
+    __slots__ = ()
+    constant = True
 
 
 def without_derivative(

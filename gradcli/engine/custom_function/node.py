@@ -16,7 +16,15 @@ import numpy as np
 
 from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import mode, transformed
-from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
+from gradcli.engine.graph.node import (
+    EMPTY,
+    Cotangents,
+    Node,
+    Part,
+    next_number,
+    placed_number,
+    with_namespace,
+)
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
@@ -61,7 +69,9 @@ class FunctionNode(Node):
     def name(self) -> str:
         """The function's name and Backward."""
         named = getattr(self.definition, "node_name", None)
-        return named or f"{self.definition.__name__}{'Generated' * self.inside}Backward"
+        if named is not None:
+            return with_namespace(named)
+        return f"{self.definition.__name__}{'Generated' * self.inside}Backward"
 
     def apply(self, *gradients: Any) -> Any:
         """What the user's backward makes of gradients of the outputs."""
@@ -71,7 +81,7 @@ class FunctionNode(Node):
         """What the user sees of it: the same as long as someone holds it."""
         found = None if self.shown is None else self.shown()
         if found is None:
-            found = object.__new__(shown_class(self.name()))
+            found = object.__new__(shown_class(self.name().rpartition(":")[2]))
             object.__setattr__(found, "_gradcli_node", self)
             self.shown = weakref.ref(found)
         return found
@@ -328,8 +338,9 @@ def _wrapped(
     if dirty - returned:
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
+    fixed = {id(t) for t in ctx._gradcli_fixed}
     if definition.setup_context is not None:
-        _refuse_saved_identity(ctx, given & returned - dirty)
+        _refuse_saved_identity(ctx, given & returned - dirty - fixed)
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
@@ -340,7 +351,6 @@ def _wrapped(
             return outputs
         else:
             node.ports = {}
-    fixed = {id(t) for t in ctx._gradcli_fixed}
     if node is not None and not ctx._materialize_non_diff_grads:
         node.fixed = frozenset(
             i for i, t in enumerate(outputs)

@@ -84,8 +84,13 @@ class Kept:
         self.grad: Any = None
 
 
-_OF_CPP = frozenset(("CopyBackwards", "CopySlices"))
+_OF_CPP = frozenset(("CopyBackwards", "CopySlices", "Error", "Identity", "NotImplemented"))
 """Nodes whose name has that of a namespace, as has a leaf's."""
+
+
+def with_namespace(shown: str) -> str:
+    """The whole name of a node that shows under its last part."""
+    return f"torch::autograd::{shown}" if shown in _OF_CPP else shown
 
 
 class Node:
@@ -128,8 +133,7 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the node, for example ``"MulBackward0"``."""
-        shown = shown_name(self)
-        return f"torch::autograd::{shown}" if shown in _OF_CPP else shown
+        return with_namespace(shown_name(self))
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
