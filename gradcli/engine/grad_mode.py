@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.torch_messages import not_a
 
 
 class State:
@@ -375,7 +376,7 @@ class _Switch:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._twin():
+            with self.clone():
                 return function(*args, **kwargs)
 
         return wrapped
@@ -389,14 +390,14 @@ class _Switch:
             resume, sent = generator.send, None
             while True:
                 try:
-                    with self._twin():
+                    with self.clone():
                         value = resume(sent)
                 except StopIteration as end:
                     return end.value
                 try:
                     resume, sent = generator.send, (yield value)
                 except GeneratorExit:
-                    with self._twin():
+                    with self.clone():
                         generator.close()
                     raise
                 except BaseException as fault:
@@ -404,7 +405,7 @@ class _Switch:
 
         return wrapped
 
-    def _twin(self) -> _Switch:
+    def clone(self) -> _Switch:
         """A fresh switch of the same kind, so that a decorated function may call itself."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -437,10 +438,8 @@ class set_grad_enabled(_Switch):
 
     def __init__(self, enabled: bool) -> None:
         if not isinstance(enabled, bool):
-            name = type(enabled).__name__
-            said = f"set_grad_enabled(): argument 'enabled' must be bool, not {name}"
-            told = f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {name}"
-            raise TypeFault("E0302", said, help="write set_grad_enabled(True)", torch=told)
+            mend = "write set_grad_enabled(True)"
+            raise not_a("bool", "set_grad_enabled", "enabled", 1, enabled, mend)
         super().__init__()
         self.value = bool(enabled)
         self._turn()
@@ -449,7 +448,7 @@ class set_grad_enabled(_Switch):
         self.__exit__()  # a decorator switches for the calls only
         return super().__call__(function)
 
-    def _twin(self) -> _Switch:
+    def clone(self) -> _Switch:
         return type(self)(self.value)
 
     def __enter__(self) -> None:
@@ -477,7 +476,7 @@ class set_multithreading_enabled(_Switch):
         self.previous, self.value = transformed.multithreading, bool(mode)
         transformed.multithreading = self.value
 
-    def _twin(self) -> _Switch:
+    def clone(self) -> _Switch:
         return type(self)(self.value)
 
     def __enter__(self) -> None:
@@ -500,6 +499,8 @@ class inference_mode(_Switch):
     """
 
     def __init__(self, mode: bool = True) -> None:
+        if not isinstance(mode, bool):
+            raise not_a("bool", "inference_mode", "mode", 1, mode)
         super().__init__()
         self.enabled = mode
 

@@ -719,3 +719,38 @@ def saved(ctx, x, y):
 
 
 print(function(lambda x, y: x, saved)(x))
+
+
+# %% names of comparisons in place, versions, copies of a switch
+import warnings
+
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+for name in ("ge_", "lt_", "eq_", "not_equal_"):
+    for other in (1, x, torch.ones(3)):
+        y = x * 1
+        getattr(y, name)(other)
+        print(y.grad_fn.name(), [f and f.name() for f, _ in y.grad_fn.next_functions])
+print(x.angle().grad_fn.name(), (x + 1j).angle().grad_fn.next_functions[0][0].name())
+torch.autograd.graph.increment_version(t for t in [x, x])
+print(x._version, type(torch.no_grad().clone()).__name__)
+
+
+class Marked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, part):
+        y = x[:2] if part else 2 * x
+        ctx.mark_dirty(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+
+print(Marked.apply(x.detach(), True))
+with warnings.catch_warnings(action="ignore"):
+    print(Marked.apply(x, False)._version)
+try:
+    Marked.apply(x, True)
+except RuntimeError:
+    print("refused")

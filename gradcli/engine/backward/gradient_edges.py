@@ -69,7 +69,7 @@ def _has_tangent(gradient: Any) -> bool:
 
 def increment_version(tensor: Any) -> None:
     """Count a write to ``tensor``, or to each of several, that autograd could not see."""
-    for t in tensor if isinstance(tensor, tuple | list) else (tensor,):
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not t.is_inference():
             count_unseen_write(t)
 

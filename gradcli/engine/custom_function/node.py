@@ -141,7 +141,7 @@ class ShownNode(Node):
         return sorted({*_PUBLIC, *dir(_NODE_OF(self).ctx)})
 
     def __repr__(self) -> str:
-        return f"<gradcli.autograd.function.{_NODE_OF(self).name()} object at {id(self):#x}>"
+        return f"<gradcli.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
     def __gradcli_node__(self) -> FunctionNode:
         """The node of the graph."""
@@ -330,17 +330,16 @@ def _wrapped(
 ) -> list[Any]:
     """The outputs with their places in the graph, and what was saved put away."""
     given = {id(t) for t in inputs}
-    dirty = {id(t) for t in ctx._gradcli_dirty}
+    dirty = {id(t): t for t in ctx._gradcli_dirty}
     returned = {id(t) for t in outputs if isinstance(t, Tensor)}
-    if dirty:
-        for written in {id(t): t for t in inputs if id(t) in dirty}.values():
-            written._meta().version.bump()
-    if dirty - returned:
+    for written in dirty.values():
+        written._meta().version.bump()
+    if dirty.keys() - returned:
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
     fixed = {id(t) for t in ctx._gradcli_fixed}
     if definition.setup_context is not None:
-        _refuse_saved_identity(ctx, given & returned - dirty - fixed)
+        _refuse_saved_identity(ctx, given & returned - dirty.keys() - fixed)
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
@@ -402,7 +401,7 @@ def _placed(
         t.grad = None  # PyTorch forgets what was kept
         take_into_base(t)
         return t
-    if is_dirty and t._is_view():
+    if is_dirty and flows and t._is_view():
         said = "ctx.mark_dirty() received a tensor that was not an input."
         raise RuntimeFault("E0412", said, help="mark the inputs that forward wrote to")
     if is_dirty:
