@@ -407,6 +407,8 @@ class _Switch:
 
     def clone(self) -> _Switch:
         """A fresh switch of the same kind, so that a decorated function may call itself."""
+        if not self.bare:  # switches at once
+            return type(self)(self.value)
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         return twin
@@ -448,9 +450,6 @@ class set_grad_enabled(_Switch):
         self.__exit__()  # a decorator switches for the calls only
         return super().__call__(function)
 
-    def clone(self) -> _Switch:
-        return type(self)(self.value)
-
     def __enter__(self) -> None:
         before = self.previous[0]
         self._turn()
@@ -475,9 +474,6 @@ class set_multithreading_enabled(_Switch):
         super().__init__()
         self.previous, self.value = transformed.multithreading, bool(mode)
         transformed.multithreading = self.value
-
-    def clone(self) -> _Switch:
-        return type(self)(self.value)
 
     def __enter__(self) -> None:
         """It is on already."""

@@ -754,3 +754,23 @@ try:
     Marked.apply(x, True)
 except RuntimeError:
     print("refused")
+
+
+# %% hooks of a module see what hooks of its results' node make of gradients
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return 2 * x, 3 * x
+
+
+x = torch.ones(3, requires_grad=True)
+for first in (True, False):
+    module = Doubled()
+    module.register_full_backward_hook(lambda module, given, seen: print("full", given, seen))
+    if first:
+        module.register_full_backward_pre_hook(lambda module, seen: print("pre", seen))
+    a, b = module(x)
+    a.register_hook(lambda g: print("tensor", g))
+    a.grad_fn.register_prehook(lambda seen: tuple(g if g is None else 3 * g for g in seen))
+    a.grad_fn.register_hook(lambda given, seen: print("node", given, seen))
+    (2 * a + b).sum().backward()
+    print(x.grad)

@@ -16,15 +16,8 @@ import numpy as np
 
 from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import mode, transformed
-from gradcli.engine.graph.node import (
-    EMPTY,
-    Cotangents,
-    Node,
-    Part,
-    next_number,
-    placed_number,
-    with_namespace,
-)
+from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
+from gradcli.engine.graph.torch_names import with_namespace
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
@@ -69,9 +62,8 @@ class FunctionNode(Node):
     def name(self) -> str:
         """The function's name and Backward."""
         named = getattr(self.definition, "node_name", None)
-        if named is not None:
-            return with_namespace(named)
-        return f"{self.definition.__name__}{'Generated' * self.inside}Backward"
+        own = f"{self.definition.__name__}{'Generated' * self.inside}Backward"
+        return with_namespace(named or own)
 
     def apply(self, *gradients: Any) -> Any:
         """What the user's backward makes of gradients of the outputs."""

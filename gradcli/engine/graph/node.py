@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode, refuse_node_hook
 from gradcli.engine.graph.own_passes import in_own_passes
-from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
+from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name, with_namespace
 from gradcli.engine.source_location import Placed, here, noted, of, outside, told
 from gradcli.ops.errors import RuntimeFault
 
@@ -82,15 +82,6 @@ class Kept:
 
     def __init__(self) -> None:
         self.grad: Any = None
-
-
-_OF_CPP = frozenset(("CopyBackwards", "CopySlices", "Error", "Identity", "NotImplemented"))
-"""Nodes whose name has that of a namespace, as has a leaf's."""
-
-
-def with_namespace(shown: str) -> str:
-    """The whole name of a node that shows under its last part."""
-    return f"torch::autograd::{shown}" if shown in _OF_CPP else shown
 
 
 class Node:
