@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine.custom_function.context import Context
+from gradcli.engine.custom_function.context import OF_NODE, Context
 from gradcli.engine.custom_function.node import FunctionNode, call, shown_class
 from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.record.composite import bottom, in_graph
@@ -127,10 +127,7 @@ class InplaceFunction(Function):
     """PyTorch's name for a function that may write to its inputs: any may."""
 
 
-_OF_NODES = frozenset((
-    "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "name",
-    "next_functions", "register_hook", "register_prehook",
-))  # fmt: skip
+_OF_NODES = OF_NODE | {"_register_hook_dict", "_set_sequence_nr"}
 
 
 def _two_backwards(ctx: Any, *gradients: Any) -> Any:
