@@ -91,7 +91,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
             raise (None if by_index else _wrong_result(self, args)) or fault from None
-        operator = getattr(function, "operator", None)
+        operator: Any = getattr(function, "operator", None)
         if getattr(operator, "dtypes", 0) == "compare":
             for a in (before, *others):  # whose slopes are 0, not missing
                 if in_graph(a) and a.dtype is self.dtype:
