@@ -393,8 +393,9 @@ def distances(gaps: Any, p: float) -> Any:
 def angle(input: Any) -> Any:
     """The angle of complex numbers; of real ones 0 or pi."""
     if input.is_complex():
-        return called(O["atan2"](input.imag, input.real), "AngleBackward0")
-    return O["where"](input < 0, np.pi, 0.0 * O["where"](O["isinf"](input), 0.0, input) + 0.0)
+        return called(O["atan2"](input.imag, input.real), "AngleBackward0", input)
+    flat = 0.0 * O["where"](O["isinf"](input), 0.0, input) + 0.0
+    return called(O["where"](input < 0, np.pi, flat), "AngleBackward0", input)
 
 
 def polar(abs: Any, angle: Any) -> Any:

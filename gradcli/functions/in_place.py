@@ -91,10 +91,13 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
             raise (None if by_index else _wrong_result(self, args)) or fault from None
-        if getattr(getattr(function, "operator", 0), "dtypes", 0) == "compare":
+        operator: Any = getattr(function, "operator", None)
+        if getattr(operator, "dtypes", 0) == "compare":
             for a in (before, *others):  # whose slopes are 0, not missing
                 if in_graph(a) and a.dtype is self.dtype:
                     result = result + OPERATORS["drawn"](a, numbers=np.zeros(()))
+            name = f"{operator.name.capitalize()}Backward{len(others)}"
+            result = called(result, name, before, *others)
         if options.get("dtype") and result.dtype is not self.dtype:
             said = f"input tensor dtype {self.dtype.c_name} and output tensor dtype"
             raise bad_dtype(f"Bad in-place call: {said} {result.dtype.c_name} should match")
