@@ -76,6 +76,27 @@ def test_kinks_of_the_slope_alone() -> None:
         assert diff(text, "x", order=2).kinks == [said]
 
 
+@family("text, said", [
+    *(
+        (f"{f}(x)", [f"where the piece of {f} changes: derivative of the side that is taken"])
+        for f in ("hardsigmoid", "hardswish", "hardshrink", "softshrink", "relu6", "celu", "selu")
+    ),
+    ("l1_loss(x, y)", ["at the argument of abs in l1_loss = 0: derivative of abs taken as 0"]),
+    ("F.softplus(x, 2, 3)", [
+        "where beta times x is the threshold: derivative of softplus taken below it"
+    ]),
+    ("hinge_embedding_loss(x, y)", [
+        "where the argument of clamp in hinge_embedding_loss meets a bound: derivative of clamp "
+        "taken as 1"
+    ]),
+    # a condition that does not move has no border
+    ("where(y > 0, x, 2*x)", []), ("heaviside(y, x)", []),
+    ("copysign(x, y)", ["at x = 0: derivative of abs taken as 0"]),
+])  # fmt: skip
+def test_kinks_inside_composed_functions(text: str, said: list[str]) -> None:
+    assert diff(text, "x").kinks == said
+
+
 def test_norm_1_at_zero_entries() -> None:
     found = diff("norm(x, 1)", "x")
     assert found.kinks == ["where an entry of x is 0: derivative of abs taken as 0"]
