@@ -16,8 +16,9 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.program.steps import Step
 
 LONGEST = 40
+_DIVIDES = re.compile(r"/ *[^\d. ]|\*\*-")
 _ROUGH = re.compile(
-    r"\b(abs|sign|norm|std|hypot|sqrt|rsqrt|where|heaviside)\(|[<>]|/ *[^\d. ]|\*\*-"
+    rf"\b(abs|sign|norm|std|hypot|sqrt|rsqrt|where|heaviside)\(|[<>]|{_DIVIDES.pattern}"
 )
 _UNIT = re.compile(r"(?:\bsign|/[^+]*\b(?:norm|hypot|abs|std))\(([^()]*)")
 """The slope of a length, and of what: to the first parenthesis."""
@@ -35,6 +36,7 @@ def kinks(
     found: dict[str, None] = {}
     squared = _squared_only(steps)
     rough = any(_ROUGH.search(answer) for answer in answers)
+    whole = not any(_DIVIDES.search(answer) for answer in answers)
     written = [
         unparse(steps[i].node) for s in steps if _is_length(s.op) or s.op == "sign"
         for i in s.inputs
@@ -51,7 +53,9 @@ def kinks(
     for place, s in enumerate(steps):
         smooth = _is_length(s.op) and (not rough or place in squared)
         words = (_words(s) or _lost(steps, s, lost)) if decided[place] and not smooth else None
-        if words is not None and order < 2 and ": second derivative" in words:
+        if words is not None and (
+            (order < 2 and ": second derivative" in words) or ("divides by it" in words and whole)
+        ):
             words = None
         if words is not None and id(s.node) in pieces and s.op != "where":
             told = "has no derivative" in words or (order > 1 and "second derivative" in words)

@@ -70,10 +70,20 @@ def test_the_border_of_pieces_of_other_derivatives() -> None:
 
 
 def test_kinks_of_the_slope_alone() -> None:
-    for text in ("softsign(x)", "i1e(x)"):
-        assert diff(text, "x", order=1).kinks == []
-        said = f"at x = 0: second derivative of {text[:-3]} taken as 0"
-        assert diff(text, "x", order=2).kinks == [said]
+    assert diff("softsign(x)", "x", order=1).kinks == []
+    said = "at x = 0: second derivative of softsign taken as 0"
+    assert diff("softsign(x)", "x", order=2).kinks == [said]
+
+
+@family("text, orders", [
+    ("i1(x)", (1, 2)), ("i1e(x)", (1, 2)), ("bessel_j1(x)", (1, 2)), ("sinc(x)", (1, 2)),
+    ("i0(x)", (2,)), ("bessel_j0(x)", (2,)), ("x*i1(x)", ()), ("x*sinc(x)", ()),
+])  # fmt: skip
+def test_a_formula_that_divides_says_so(text: str, orders: tuple[int, ...]) -> None:
+    for order in (1, 2):
+        found = diff(text, "x", order=order)
+        assert any("divides by it" in said for said in found.kinks) == (order in orders)
+        assert np.isnan(found.evaluate(x=0.0)) == (order in orders)
 
 
 @family("text, said", [
