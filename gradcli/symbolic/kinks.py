@@ -62,7 +62,7 @@ def kinks(
             words = words if told else None  # the pieces of its function are told
         if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
             places = [_place(_given(steps, s, i)) for i in s.inputs]
-            if id(s.node) in made:  # which looks at values itself
+            if isinstance(s.node, n.Call) and id(s.node) in made:  # which looks at values itself
                 name = unparse(s.node.func)
                 if s.op == "where":
                     places[0] = f"the piece of {name}"

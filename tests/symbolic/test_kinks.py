@@ -60,6 +60,8 @@ def test_the_border_of_pieces_of_other_derivatives() -> None:
     assert moved.evaluate(x=0.0, y=3.0, u=1.0, v=2.0) == 0
     often = diff_program(f"y = 0\nfor i in range(2):\n    y = y + {text}*z\ny", "z")
     assert often.text == "where(x < 0, 2*exp(x), 0)"
+    held = f"w = tensor([1.5, -2.25, 0.7], dtype=float64)\ny = {text}*z\ny*w"  # a constant array
+    assert not any(diff_program(held, "z").evaluate(x=0.0))
     shapes = {"x": "scalar", "S": "matrix:n,n symmetric"}
     # of which 0 is no value to check a determinant at, but it is the border's
     assert diff(f"{text}*logdet(S)", "S", declared=shapes).text == "where(x < 0, exp(x)*inv(S), 0)"
