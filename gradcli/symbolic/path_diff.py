@@ -291,9 +291,9 @@ class _OnPath(Points):
         self.shapes = Shapes()
         self.shapes.declarations = {k: path.declared[k] for k in start if k not in path.fixed}
         dims = {x for d in path.declared.values() for x in d.dims if x.isdigit()}
-        constants = path.follow(start)[0].constants
         self.sizes = {x: int(x) for x in dims} | path.sizes
-        self.sizes |= {k: as_tensor(a) for k, a in constants.items()}  # formulas name them as well
+        held: Any = {k: as_tensor(a) for k, a in path.follow(start)[0].constants.items()}
+        self.sizes |= held  # formulas name them as well
         self.answers = self._answers(start)
 
     def _answers(self, point: Mapping[str, np.ndarray]) -> list[tuple]:
