@@ -275,6 +275,7 @@ softplus_beta = composite(
     grad_name="SoftplusBackward0",
     holds=4,
     doc="log(1 + exp(beta*x))/beta, and x itself where beta*x is above the threshold.",
+    kink="where beta times {0} is the threshold: derivative of softplus taken below it",
     refuses={"bool int complex": "softplus_cpu"},
     public=False,
 )

@@ -46,12 +46,13 @@ class Symbol:
                 raise
             except (TypeError, ValueError, OverflowError):  # a parameter of another kind
                 raise no_closed_form(f"`{op.name}` of these arguments") from None
-        if op.formula is not None:
-            return op.formula(*symbols, **params)
         plain = all(type(p) in (int, float) for p in params.values())
         if op.entrywise and op.kind in ("elementwise", "constant") and plain and op.public:
             # Parameters that are numbers are arguments of the call, as they are written.
-            return call(op.name, [*symbols, *map(as_symbol, params.values())])
+            usual = params == {name: op.params[name] for name in params}
+            return call(op.name, [*symbols, *map(as_symbol, () if usual else params.values())])
+        if op.formula is not None:
+            return op.formula(*symbols, **params)
         raise no_closed_form(f"`{op.name}`")
 
     @property
