@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import inference_mode, no_grad
+from gradcli.engine.grad_mode import current, inference_mode, no_grad
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import called, in_graph
@@ -33,7 +33,7 @@ from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_type
 from gradcli.ops.operator import OPERATORS, Operator, is_number
-from gradcli.ops.torch_messages import no_cast, no_room, not_a
+from gradcli.ops.torch_messages import no_cast, no_room, not_a, too_big
 
 
 def writes(op: Operator) -> bool:
@@ -68,7 +68,12 @@ def augmented(op: Operator) -> Callable:
 
 
 def is_value(other: Any) -> bool:
-    """Whether an operand of a sign, ``x + other``, is a tensor, an array or a number."""
+    """Whether an operand of a sign, ``x + other``, is a tensor, an array or a number.
+
+    Raises OverflowFault (E0303) for a whole number that 64 bits do not hold.
+    """
+    if other.__class__ is int and not (-(2**63) <= other < 2**64 or current().mixes):
+        raise too_big(other)
     return hasattr(other, "__gradcli_rank__") or isinstance(
         other, int | float | complex | np.ndarray | np.generic
     )

@@ -23,7 +23,6 @@ from gradcli.engine.record.arguments import (
     Number,
     Order,
     Required,
-    is_whole,
     whole_or_along,
 )
 from gradcli.engine.record.composite import called, in_float32, named
@@ -102,11 +101,11 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 def _spread(name: str) -> Any:
     def spread(
-        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = True,
+        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = UNSAID,
         keepdim: bool = False, *, correction: Any = None,
     ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
-            unbiased, dim = dim, None
+            unbiased, dim = _alone(name, dim, unbiased, keepdim), None
         given = (1 if unbiased else 0) if correction is None else correction
         found = O[name](input, dim, given, keepdim)
         sizes = input.shape
@@ -122,16 +121,24 @@ def _spread(name: str) -> Any:
     return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
 
 
+def _alone(name: str, unbiased: bool, *others: Any) -> bool:
+    """``unbiased`` given for a dimension, which nothing else may then be given with."""
+    if others != (UNSAID, False):
+        raise bad_type(f"{name}() takes unbiased without other arguments, or by its name")
+    return unbiased
+
+
 var, std = _spread("var"), _spread("std")
 
 
 def _with_mean(spread: Any, what: str) -> Any:
     def pair(
-        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = True,
+        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = UNSAID,
         keepdim: bool = False, *, correction: Any = None,
     ) -> tuple:  # fmt: skip
         if isinstance(dim, bool):
-            unbiased, dim = dim, None
+            unbiased = _alone(f"{spread.__name__}_mean", dim, unbiased, keepdim)
+            dim = None
         found = spread(input, dim, unbiased, keepdim, correction=correction)
         node = f"{spread.__name__.capitalize()}MeanBackward0"
         return joined(node, (found, mean(input, dim, keepdim)), input)
@@ -198,12 +205,8 @@ def logcumsumexp(input: Any, dim: int) -> Any:
     return O["logcumsumexp"](input, dim)
 
 
-def sum_to_size(input: Any, *size: Any) -> Any:
+def sum_to_size(input: Any, shape: Sequence[int]) -> Any:
     """Summed to a shape that broadcasts to that of ``input``."""
-    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-    for n in shape:
-        if not is_whole(n):
-            raise not_a("tuple of ints", "sum_to_size", "size", 1, n)
     have = tuple(input.shape)
     there = have[len(have) - len(shape) :]
     if len(shape) > len(have) or any(n not in (1, m) for n, m in zip(shape, there, strict=True)):

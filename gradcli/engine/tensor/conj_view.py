@@ -103,7 +103,7 @@ class ConjView(Tensor):
         """The number of entries."""
         return int(self.own_array().size)
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Whether entries lie in memory in row order, without gaps."""
         return wrap(self.own_array(), self.dtype).is_contiguous(memory_format)
 
