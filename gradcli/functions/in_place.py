@@ -199,13 +199,13 @@ def _fill(self: Tensor, value: Operand) -> Tensor:
     return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 
 
-def _copy(self: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
-    if src is self and 0 in self.array.strides:
+def _copy(self: Tensor, other: Operand, non_blocking: bool = False) -> Tensor:
+    if other is self and 0 in self.array.strides:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
-    overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)
-    if isinstance(src, Plain) and src.array.ndim > self.array.ndim:
-        raise no_room(self.shape, src.shape)
-    set_item(self, Ellipsis, src)
+    overlap(self, flipped_view(other) if getattr(other, "_flips", False) else other)
+    if isinstance(other, Plain) and other.array.ndim > self.array.ndim:
+        raise no_room(self.shape, other.shape)
+    set_item(self, Ellipsis, other)
     return written(self, "CopyBackwards")
 
 

@@ -173,14 +173,20 @@ def dist(input: Any, other: Any, p: Number = 2) -> Any:
 
 def softmax(input: Any, dim: Required = -1, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
-    normal_dim(dim, input.ndim)
-    return O["softmax"](input if dtype is None else input.to(dtype), dim)
+    return _share("softmax", input, dim, dtype)
 
 
 def log_softmax(input: Any, dim: Required = -1, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
+    return _share("log_softmax", input, dim, dtype)
+
+
+def _share(name: str, input: Any, dim: int, dtype: Any) -> Any:
     normal_dim(dim, input.ndim)
-    return O["log_softmax"](input if dtype is None else input.to(dtype), dim)
+    input = input if dtype is None else input.to(dtype)
+    if input.dtype.kind < 2 and not input.numel():  # of nothing there are whole numbers, too
+        return O["clone"](input)
+    return O[name](input, dim)
 
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:

@@ -284,12 +284,12 @@ rand_like, randn_like = like(rand, rand), like(randn, _randn_in_pairs)
 
 
 def randint_like(
-    input: Tensor, low: int, high: int | None = None, *, dtype: Any = None,
+    input: Tensor, low: int = UNSAID, high: int = UNSAID, *, dtype: Any = None,
     requires_grad: bool = False, device: Any = None, memory_format: Any = None,
     generator: Any = None, layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """Random whole numbers in the shape and the dtype of ``input``, as ``randint`` draws them."""
-    low, high = (0, low) if high is None else (low, high)
+    low, high = (UNSAID, low) if high is UNSAID else (low, high)
     kept = input.dtype if dtype is None else dtype
 
     def draw(shape: tuple[int, ...]) -> Tensor:

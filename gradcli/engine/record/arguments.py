@@ -160,7 +160,9 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "Number": lambda v: isinstance(v, int | float | complex | np.generic) or _single(v),
     "int": is_whole,
     "bool": lambda v: isinstance(v, bool) or _rank(v) > 1,
-    "float": lambda v: isinstance(v, int | float | np.floating | np.integer) or _single(v),
+    "float": lambda v: (
+        isinstance(v, int | float | np.floating | np.integer | np.bool_) or _single(v)
+    ),
     "asked": lambda v: False,
     "str": lambda v: isinstance(v, str),
     "DType": lambda v: isinstance(v, DType) or any(v is c for c in _CLASSES["Number"]),
@@ -249,7 +251,7 @@ class Parameters:
         """A call in PyTorch's older order, factors among the tensors: ``add(x, alpha, y)``."""
         factors = self.factors
         more = len(args) - len(self.order)
-        if not 0 < more <= len(factors):
+        if not 0 < more <= len(factors) or not options.keys().isdisjoint(factors):
             return args, options
         numbers = [i for i, a in enumerate(args) if not _rank(a)] if "beta" in factors else [1]
         places = dict(zip(numbers[:more], factors, strict=False))
