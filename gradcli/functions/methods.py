@@ -43,7 +43,11 @@ def sizes_method(op: Callable, strict: bool = False) -> Callable:
 
     def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
         for name in params.keys() & _OF_SIZES:
-            if sizes or (strict and not isinstance(params[name], tuple | list)):
+            if sizes:
+                raise TypeFault(
+                    "E0302", f"{op.__name__}() got multiple values for argument {name!r}"
+                )
+            if strict and not isinstance(params[name], tuple | list):
                 raise not_a("tuple of ints", op.__name__, name, 1, params[name])
             sizes = (params.pop(name),)
         if not sizes and not params:

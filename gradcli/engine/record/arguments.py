@@ -278,11 +278,15 @@ class Parameters:
                 least, most = _bounds(kinds)
                 if not least <= value <= most:
                     raise too_long() if "int" in kinds else too_big(value)
-        if self.kept and values["dim"] is UNSAID is not values["keepdim"]:
+        if self.kept and values.get("dim") is UNSAID is not values.get("keepdim", UNSAID):
             raise _without_dim(self.name)
         first = self.order[0] if self.order else ""
-        if self.kinds.get(first, ()) == ("Tensor", "Number") and not any(
-            _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
+        if (
+            first in values
+            and self.kinds.get(first) == ("Tensor", "Number")
+            and not any(
+                _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
+            )
         ):
             raise self.wrong(first, 0, values[first])
 
