@@ -272,7 +272,8 @@ class Parameters:
             kinds = self.kinds.get(name, ())
             if not kinds or value is self.defaults.get(name, ABSENT):
                 continue
-            if not any(_TAKES[kind](value) for kind in kinds):
+            ordinary = value.__class__ in _classes(kinds)
+            if not ordinary and not any(_TAKES[kind](value) for kind in kinds):
                 raise self.wrong(name, place, value)
             if value.__class__ is int:
                 least, most = _bounds(kinds)
@@ -289,6 +290,15 @@ class Parameters:
             )
         ):
             raise self.wrong(first, 0, values[first])
+
+    def ordinary(self, values: Mapping[str, Any]) -> list[tuple[str, type]]:
+        """Those of checked arguments whose class alone says that they are what is declared."""
+        found = []
+        for name, value in values.items():
+            kinds, kind = self.kinds.get(name, ()), value.__class__
+            if not kinds or (kind is not int and kind in _classes(kinds)):
+                found.append((name, kind))
+        return found
 
     def wrong(self, name: str, place: int, value: Any) -> Fault:
         """The error of one argument."""
@@ -315,7 +325,7 @@ class Parameters:
             return "" if name in self.defaults else f"{name} is ABSENT"
         if name == self.order[0] and kinds == ("Tensor", "Number"):
             kinds = ("Tensor",)  # of numbers alone nothing is computed
-        classes = {c for kind in kinds for c in _CLASSES.get(kind, ())}
+        classes = set(_classes(kinds))
         if name in self.defaults and self.defaults[name].__class__ is not tuple:
             classes.add(self.defaults[name].__class__)
         words = sorted(c.__name__ for c in classes)
@@ -335,6 +345,12 @@ class Parameters:
         return test
 
 
+@cache
+def _classes(kinds: tuple[str, ...]) -> frozenset[type]:
+    return frozenset(c for kind in kinds for c in _CLASSES.get(kind, ()))
+
+
+@cache
 def _kinds(annotation: Any, name: str, optional: bool = True) -> tuple[str, ...]:
     """What an annotation declares; what the name does where it is Any.
 

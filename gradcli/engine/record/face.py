@@ -196,16 +196,24 @@ def looking(function: Callable[..., Any], name: str = "", out: bool = False) -> 
         return function
     takes = of_any_number(function, name or function.__name__)
     several = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1] == ("tensors",)
+    given_order = any(takes.kinds.get(n) for n in takes.order)
+    ordinary: set[tuple[str, type]] = set()
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        target = options.pop("out", None) if out else None
+        target = options.pop("out", None) if out and options else None
         if several:
             given = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
             for place, value in enumerate(given):
                 if not hasattr(value, _RANK):
                     raise not_a("Tensor", function.__name__, "tensors", place + 1, value)
-        takes.check({**dict(zip(takes.order, args, strict=False)), **options})
+        named = dict(zip(takes.order, args, strict=False)) if given_order else {}
+        named.update(options)
+        for name, value in named.items():
+            if (name, value.__class__) not in ordinary:
+                takes.check(named)
+                ordinary.update(takes.ordinary(named))
+                break
         if target is None:
             return function(*args, **options)
         return into(target, function, args, options)
