@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -125,14 +125,23 @@ class Conversions:
     def __reversed__(self) -> Any:
         return OPERATORS["flip"](self, (0,)) if self.shape else self
 
-    def to_sparse(
-        self, sparse_dim: int | None = None, *, layout: Any = None,
-        blocksize: Sequence[int] | None = None, dense_dim: int | None = None,
-    ) -> Any:  # fmt: skip
+    def to_sparse(  # int and bool are methods here
+        self,
+        sparse_dim: int | None = None,  # type: ignore[valid-type]
+        *,
+        layout: Any = None,
+        blocksize: Any = None,
+        dense_dim: int | None = None,  # type: ignore[valid-type]
+    ) -> Any:
         """This tensor: every tensor has strides here, and a layout changes no entry."""
         return self
 
-    def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+    def to_dense(
+        self,
+        dtype: Any = None,
+        *,
+        masked_grad: bool | None = None,  # type: ignore[valid-type]
+    ) -> Any:
         """This tensor, which is dense."""
         return self if dtype is None else self.to(dtype)
 
