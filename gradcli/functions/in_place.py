@@ -221,6 +221,11 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
     return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
 
 
+def _addcmul(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    written_by: Callable[..., Tensor] = of_operator(OPERATORS["addcmul"])
+    return written_by(self, tensor1, tensor2, value=value)
+
+
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
     overlap(self, tensor1, tensor2)
@@ -293,7 +298,7 @@ def _map2(self: Tensor, x: Tensor, y: Tensor, function: Callable) -> Tensor:
 METHODS: dict[str, Callable] = {
     "add_": _with_alpha("add"), "sub_": _with_alpha("sub"), "subtract_": _with_alpha("sub"),
     "div_": _div, "divide_": _div, "true_divide_": _div, "addcdiv_": _addcdiv, "lerp_": _lerp,
-    "float_power_": _float_power,
+    "addcmul_": _addcmul, "float_power_": _float_power,
     "zero_": _zero, "fill_": _fill, "copy_": _copy, "masked_fill_": _masked_fill,
     "apply_": _apply, "map_": _map, "map2_": _map2,
 }  # fmt: skip

@@ -46,7 +46,7 @@ class Home:
 HOMES = {
     "arithmetic": Home(
         (
-            "add sub rsub div pow pow_ addcmul addcmul_ addcdiv lerp clamp clamp_ clip_ clamp_min "
+            "add sub rsub div pow pow_ addcmul addcdiv lerp clamp clamp_ clip_ clamp_min "
             "clamp_min_ clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ "
             "rad2deg rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ "
             "float_power resolve_conj resolve_neg positive angle conj conj_physical "
