@@ -77,7 +77,7 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     return dtype.entry(value)
 
 
-def rsub(input: Any, other: Operand, *, alpha: Any = 1) -> Any:
+def rsub(input: Any, other: Operand, alpha: Any = 1) -> Any:
     """``other - alpha * input``."""
     out = sub(other, input, alpha=alpha)
     return called(out, "RsubBackward0", input, other) if isinstance(other, Plain) else out

@@ -267,14 +267,19 @@ ihfft2 = _in_two(ihfftn, "The inverse of ``hfft2``.")
 
 def fftshift(input: Any, dim: Any = None) -> Any:
     """The frequency 0 moved to the middle."""
-    dims = normal_dims(dim, len(input.shape))
-    return _O["roll"](input, tuple(input.shape[d] // 2 for d in dims), dims)
+    return _shifted(input, dim, 0)
 
 
 def ifftshift(input: Any, dim: Any = None) -> Any:
     """The inverse of ``fftshift``."""
+    return _shifted(input, dim, 1)
+
+
+def _shifted(input: Any, dim: Any, more: int) -> Any:
     dims = normal_dims(dim, len(input.shape))
-    return _O["roll"](input, tuple((input.shape[d] + 1) // 2 for d in dims), dims)
+    if dim == () or dim == []:
+        raise bad_value("`shifts` required")
+    return _O["roll"](input, tuple((input.shape[d] + more) // 2 for d in dims), dims)
 
 
 def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, *leaf: Any) -> Tensor:
@@ -286,7 +291,7 @@ def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, *leaf: Any) ->
 
 def fftfreq(
     n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    layout: Any = None, pin_memory: bool = False,
+    layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of ``fft``'s entries for samples ``d`` apart."""
     charge_shape(sizes_of((n,), "fftfreq"))
@@ -296,7 +301,7 @@ def fftfreq(
 
 def rfftfreq(
     n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    layout: Any = None, pin_memory: bool = False,
+    layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of ``rfft``'s entries for samples ``d`` apart."""
     charge_shape((n,))

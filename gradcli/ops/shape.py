@@ -476,6 +476,7 @@ flip: Operator = linear(
     _flip,
     lambda g, dims: flip(g, dims),
     required="dims",
+    sizes="dims",
     doc="Entries in reverse order along dimensions.",
     latex=r"\operatorname{flip}",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",

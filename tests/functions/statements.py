@@ -472,6 +472,7 @@ x=torch.mul(torch.ones(2),[1])
 x=torch.cat([torch.ones(2),3])
 x=torch.stack([torch.ones(2),3])
 x=torch.ones(3); x.expand(-1,3)
+x=torch.ones(3); x.copy_('a')
 """.strip().split("\n")  # noqa: E501
 """What raises the same exception with the same words."""
 
@@ -485,7 +486,6 @@ x=torch.ones(2,requires_grad=True); torch.autograd.grad('a',x)
 x=torch.ones(2,requires_grad=True); torch.autograd.grad((x*2).sum(),'a')
 """.strip().split("\n"),
     "a method and a function are one here, so arguments count from one place": """
-x=torch.ones(3); x.copy_('a')
 x=torch.ones(4); x.reshape('a')
 """.strip().split("\n"),
     "gradcli takes more: steps back, whole floats as sizes, numbers as gradients": """

@@ -138,10 +138,15 @@ class Together:
             raise Apart
         for i, one in enumerate(held):
             if one.__class__ is list:
-                if not anywhere:
+                if not anywhere or not all(map(_fits, one)):
                     raise Apart
                 held[i] = _column(one, dtype, self.like.ndim)
         return _Rows(function(*held))
+
+
+def _fits(number: Any) -> bool:
+    """Whether a number is none that signs refuse beside a Tensor."""
+    return number.__class__ is not int or number.bit_length() < 64
 
 
 def _column(values: list[Any], dtype: Any, ndim: int) -> Tensor:
@@ -203,7 +208,7 @@ def _joined(terms: list[Any], counts: Sequence[int]) -> Tensor | None:
         shapes = {kind for kind in shapes if kind[0] or len({dtype for _, dtype in shapes}) > 1}
     numbers = [x for t in terms if t.__class__ is not Tensor
                for x in (t if t.__class__ is list else (t,))]  # fmt: skip
-    if len(shapes) != 1 or not all(abs(x) < _PLAIN for x in numbers):
+    if len(shapes) != 1 or not all(abs(x) < _PLAIN and _fits(x) for x in numbers):
         return None
     ((shape, dtype),) = shapes
     size, different = math.prod(shape), sum(counts)
