@@ -144,7 +144,7 @@ class Together:
         return _Rows(function(*held))
 
 
-def _column(values: list[Any], dtype: Any, ndim: int) -> Tensor:
+def _column(values: list[Any] | np.ndarray, dtype: Any, ndim: int) -> Tensor:
     """Numbers along the first axis, with as many axes after it. Raises OverflowError."""
     return factories.tensor(np.array(values, dtype.name).reshape(-1, *[1] * ndim))
 
@@ -166,9 +166,9 @@ def in_order(terms: list[Any], counts: Sequence[int], order: array[int]) -> Any:
             each.append(term)
         else:
             each += term.unbind(0) if whole is None else [whole] * count
-    rest = iter(order)
     total: Any = None
-    for i in rest:
+    done = 0
+    for done, i in enumerate(order, 1):  # noqa: B007 - where the rest begins
         at = i if i >= 0 else ~i
         term = each[at] if each[at] is not whole or whole is None else whole[at]
         if total is None:
@@ -183,11 +183,11 @@ def in_order(terms: list[Any], counts: Sequence[int], order: array[int]) -> Any:
         total = total.expand(whole.shape[1:])
     # The rest is gathered from one tensor, and added by cumsum, which keeps the order.
     entries = max(1, _BLOCK // max(1, whole[0].numel()))
-    while block := list(itertools.islice(rest, entries)):
-        chosen = whole[[i if i >= 0 else ~i for i in block]]
-        if min(block) < 0:
-            signs = [1.0 if i >= 0 else -1.0 for i in block]
-            chosen = chosen * _column(signs, whole.dtype, whole.ndim - 1)
+    for start in range(done, len(order), entries):
+        block = np.array(order[start : start + entries])
+        chosen = whole[factories.tensor(np.where(block < 0, ~block, block), dtype="int64")]
+        if block.min() < 0:
+            chosen = chosen * _column(np.where(block < 0, -1.0, 1.0), whole.dtype, whole.ndim - 1)
         total = overloads.cat([total[None], chosen]).cumsum(0)[-1]
     return total
 

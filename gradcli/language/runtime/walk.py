@@ -148,9 +148,15 @@ def walked(
             if a.__class__ is Tensor and b.__class__ in OPERANDS and node.ops[0] in _BINARY:
                 return _BINARY[node.ops[0]](a, b)
         elif kind is Unary:
-            a = value(node.operand, depth + 1)
+            signs = []  # as many as the text has room for
+            while node.__class__ is Unary:
+                signs.append(node.op)
+                node = node.operand
+            a = value(node, depth + 1)
             if a.__class__ in OPERANDS:
-                return _UNARY[node.op](a)
+                while signs:
+                    a = _UNARY[signs.pop()](a)
+                return a
         elif parts:
             return parts.part(node, depth + 1)
         raise GivenUp
