@@ -21,7 +21,7 @@ from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
-from gradcli.language.runtime.computing import OPERANDS, GivenUp, Parts, assigned
+from gradcli.language.runtime.computing import ACTIVATIONS, OPERANDS, GivenUp, Parts, assigned
 from gradcli.language.syntax.nodes import (
     Assign,
     Binary,
@@ -60,7 +60,8 @@ _BUILTIN = ("abs", "max", "min", "pow")
 @functools.cache
 def _computes(name: str) -> bool:
     """Whether functions and methods of a name do nothing but compute."""
-    return name in methods.public_operators() or name in methods.COMPOSED or name in _BUILTIN
+    tables = (methods.public_operators(), methods.COMPOSED, ACTIVATIONS, _BUILTIN)
+    return any(name in table for table in tables)
 
 
 def _entrywise(name: str) -> bool:
