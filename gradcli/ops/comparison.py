@@ -207,7 +207,7 @@ sign = step(
 )
 heaviside = elementwise(
     "heaviside",
-    lambda x, y: np.where(x == 0, y, x > 0).astype((x * y).dtype)[()],  # whole numbers stay so
+    lambda x, y: np.where(x == 0, y, x > 0).astype(np.result_type(x, y), copy=False)[()],
     lambda t: zeros_like(t),
     lambda t, x: t * eq(x, 0.0),
     torch=("input", "values"),
