@@ -352,7 +352,7 @@ def _charge(node: Node) -> None:
     LimitFault (E0602).
     """
     op = node.op
-    if op.moves == "view" or op.variadic:
+    if op.kind == "linear" and (op.moves == "view" or op.variadic):
         return
     if op.entrywise:
         count = math.prod(node.shape)
