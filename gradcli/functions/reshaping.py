@@ -388,8 +388,9 @@ def unravel_index(indices: Any, shape: Anything) -> tuple:
 @of_no_batch
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
-    charge_shape((input.ndim or 1, *input.shape))
-    found = np.stack(np.nonzero(np.atleast_1d(input.array)))  # a column behind the other
+    array = np.atleast_1d(input.array)
+    charge_shape((2, array.ndim, int(np.count_nonzero(array))))
+    found = np.stack(np.nonzero(array))  # a column behind the other
     if as_tuple:
         return tuple(wrap(f, dtypes.int64) for f in found)
     return wrap(found[: input.ndim].T, dtypes.int64)

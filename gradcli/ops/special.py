@@ -342,6 +342,7 @@ zeta: Operator = elementwise(
     lambda x, y: zeta_slope(x, y, 1),
     lambda x, y: -x * zeta(x + 1.0, y),
     numbers="xy",
+    holds=1.2,
     doc="Hurwitz's zeta function, the sum of (k + y)**-x.",
     domain="x > 1, y > 0",
     grad_name="SpecialZetaBackward0",
