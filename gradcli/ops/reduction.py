@@ -541,18 +541,6 @@ def _softmax_vjp(g: Any, out: Any, dim: int) -> Any:
     return out * (g + sum(-g * out, dim, True))
 
 
-def _softmax_jvp(tx: Any, out: Any, dim: int) -> Any:
-    """The tangents of shares. That of a share near 1 cancels, and is what the others leave of 0."""
-    t = out * (tx - sum(tx * out, dim, True))
-    return t - where(out > 0.5, sum(t, dim, True), 0.0)
-
-
-def _log_softmax_jvp(tx: Any, out: Any, dim: int) -> Any:
-    shares = exp(out)
-    t = tx - sum(shares * tx, dim, True)
-    return t - where(shares > 0.5, sum(shares * t, dim, True) / shares, 0.0)
-
-
 def _log_softmax_vjp(g: Any, out: Any, dim: int) -> Any:
     return g + exp(out) * sum(-g, dim, True)
 
@@ -561,7 +549,7 @@ softmax = general(
     "softmax",
     _softmax,
     lambda g, out, dim: in_wider(_SINGLE, _softmax_vjp, dim, g, out),
-    jvp=_softmax_jvp,
+    jvp=lambda tx, out, dim: out * (tx - sum(tx * out, dim, True)),
     doc="exp(x) over its sum along a dimension.",
     example="softmax(x)[0] --x 1,2,3",
     numpy="""def _softmax(x, axis):
@@ -585,7 +573,7 @@ log_softmax = general(
     "log_softmax",
     _log_softmax,
     lambda g, out, dim: in_wider(_SINGLE, _log_softmax_vjp, dim, g, out),
-    jvp=_log_softmax_jvp,
+    jvp=lambda tx, out, dim: tx - sum(exp(out) * tx, dim, True),
     doc="The logarithm of softmax, exact where it is small.",
     example="log_softmax(x)[0] --x 1,2,3",
     numpy="""def _log_softmax(x, axis):
