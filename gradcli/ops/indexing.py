@@ -246,7 +246,7 @@ def _scatter(x: Any, shape: Sequence[int] = (), index: Any = ()) -> Any:
         out[index] = x
     elif getattr(index, "dtype", None) == np.bool_:
         out[index] = x
-        out += out.dtype.type(0)  # what is added to 0 is no -0.0
+        out += False  # what is added to 0 is no -0.0
     else:
         charge_copies(x)
         add_at(out, index, x)  # an entry may be named more than once
