@@ -195,7 +195,9 @@ def _tied(node: Node, saved: Any) -> Any:
     if breaks == "ties":
         return np.equal(*map(_raw, saved[:2]))
     behind = node.edges[0] if breaks == "0" else None
-    known = None if behind is None or behind.op.kind not in CHOSEN else behind.saved
+    if behind is None or behind.op.kind not in CHOSEN:
+        return False
+    known = behind.saved
     if not known or known.__class__ is not tuple:
         return False
     *given, made = map(_raw, known)
