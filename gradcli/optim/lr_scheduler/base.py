@@ -21,6 +21,10 @@ ORDER = (
     "learning rate schedule is skipped. See more details at "
     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
+OVERRIDDEN = (
+    "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+    "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`."
+)
 
 
 class LRScheduler:
@@ -50,6 +54,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = checked_optimizer(optimizer)
         optimizer.stepped = bool(optimizer.stepped)
+        optimizer.own_step = vars(optimizer).get("step")
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", _copied(group["lr"]))
@@ -83,8 +88,11 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Set the next rates; call it after the optimizer's ``step()``."""
-        if self._step_count == 1 and self.optimizer.stepped is False:
-            warnings.warn(ORDER, UserWarning, stacklevel=2)
+        if self._step_count == 1:
+            if vars(self.optimizer).get("step") is not self.optimizer.own_step:
+                warnings.warn(OVERRIDDEN, UserWarning, stacklevel=2)
+            elif self.optimizer.stepped is False:
+                warnings.warn(ORDER, UserWarning, stacklevel=2)
         if epoch is not None:
             warnings.warn(BY_NUMBER, UserWarning, stacklevel=2)
         turn()
