@@ -283,7 +283,7 @@ def _trace(x: Any) -> Any:
         said = f"trace needs a matrix, got shape {np.shape(x)}"
         told = f"trace: expected a matrix, but got tensor with dim {np.ndim(x)}"
         raise bad_shape(said, operands=((0, f"shape {np.shape(x)}"),), torch=told)
-    return np.trace(x)
+    return np.add.reduce(np.diagonal(x))
 
 
 trace = linear(
