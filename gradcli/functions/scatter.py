@@ -48,6 +48,8 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if not hasattr(values, "dtype"):
         raise not_a("Tensor", "index_put", "values", 2, values)
     one_type(input, values)
+    if not indices:
+        raise bad_value("index_put: at least one index must be provided")
     for part in indices:
         if is_batch(part):
             return part.put_into(input, tuple(indices), values, accumulate)

@@ -176,7 +176,8 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
     if part is not None:
         part.put_at(self, index, value)
         return
-    refuse_filling(index, value)
+    if getattr(index, "ndim", 0):  # one of no dimension stands for a truth
+        refuse_filling(index, value)
     index = plain_index(index)
     if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]

@@ -431,3 +431,31 @@ def test_of_two_zeros_the_first_stays_at_every_place():
     nan = gradcli.tensor([math.nan, 2.0, math.nan])
     assert str(gradcli.fmax(nan, nan.flip(0))) == str(nan) == str(gradcli.fmin(nan, nan))
     assert gradcli.fmax(nan, gradcli.tensor([1.0, math.nan, 3.0])).tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.filterwarnings("ignore:indexing with dtype uint8")
+@pytest.mark.parametrize("written", [5, gradcli.tensor(5.0), gradcli.ones(3) * 5])
+def test_a_byte_alone_stands_for_a_truth_where_it_is_written_to(written):
+    for byte in (0, 1):
+        x = gradcli.zeros(2, 3)
+        x[gradcli.tensor(byte, dtype=gradcli.uint8)] = written
+        assert (x == 5 * byte).all()
+
+
+def test_index_put_without_an_index_is_refused():
+    with pytest.raises(RuntimeError, match="at least one index"):
+        gradcli.ones(3).index_put([], gradcli.tensor(1.0))
+
+
+OUT = {
+    "gelu": (), "softplus": (2,), "softshrink": (), "hardshrink": (), "normalize": (),
+    "linear": (gradcli.ones(2, 3),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_layers_that_are_built_in_functions_take_out(name):
+    function, x = getattr(gradcli.nn.functional, name), gradcli.arange(6.0).reshape(2, 3)
+    out = gradcli.empty(0)
+    assert function(x, *OUT[name], out=out) is out
+    assert out.equal(function(x, *OUT[name]))
