@@ -184,19 +184,23 @@ class _Watch:
         replaced = None
         for hook in self.hooks:
             changed = hook(self.module, grad_input, self.grad_output)
-            if changed is not None:
+            if changed is None:
+                continue
+            if self.entered:
                 grad_input = replaced = _as_many(changed, grad_input, "hook", "grad_input")
+            elif not isinstance(changed, tuple) or any(part is not None for part in changed):
+                said = "Backward hook for Modules where no input requires gradient should always"
+                raise RuntimeFault("E0407", f"{said} return None or None for all gradients.")
         self.grad_output = None
         return replaced
 
 
 def _as_many(changed: Any, values: Sequence[Any], hook: str, what: str) -> tuple[Any, ...]:
     """What a hook returned, as many gradients as there are ``values``. Raises E0407."""
-    changed = tuple(changed)  # PyTorch takes the rows of a tensor, too
     if len(changed) != len(values):
         said = f"Backward {hook} returned an invalid number of {what}, got {len(changed)}, but"
         raise RuntimeFault("E0407", f"{said} expected {len(values)}")
-    return changed
+    return tuple(changed)  # PyTorch takes the rows of a tensor, too
 
 
 def _through(values: tuple) -> tuple[tuple, Any, list[int]]:
