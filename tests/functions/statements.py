@@ -488,6 +488,10 @@ x=torch.ones(3); x.copy_('a')
 x=torch.ones(4); x.reshape('a')
 """.strip().split("\n"),
     "gradcli takes more: steps back, whole floats as sizes, lists and numbers as gradients": """
+torch.nn.functional.elu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
+torch.nn.functional.leaky_relu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
+torch.nn.functional.celu_(torch.ones(2, requires_grad=True) * 1, -2.0).sum().backward()
+torch.nn.functional.rrelu_(torch.ones(2, requires_grad=True) * 1, -5.0, 1.0).sum().backward()
 x=torch.ones(3).softmax()
 x=torch.ones(3); x[::-1]
 x=torch.ones(4).reshape(2.0,2)

@@ -11,7 +11,7 @@ from gradcli.engine.creation.factories import empty, laid, ones_like, zeros, zer
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import bool_, bounds, contiguous_format, float16, float32, float64
 from gradcli.engine.record.arguments import Asked, Number
-from gradcli.engine.record.composite import called, in_float32, named, rowwise, watch
+from gradcli.engine.record.composite import called, in_float32, named, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
@@ -77,19 +77,6 @@ def _written(function: Callable[..., Any], input: Any, *args: Any) -> Any:
     return input.copy_(function(input.clone(), *args))
 
 
-def _written_below(function: Callable[..., Any], input: Any, slope: float) -> Any:
-    """``_written``, whose slope below 0 cannot be read from the result where it is negative."""
-    out = _written(function, input, slope)
-    if slope < 0:
-        watch(out, partial(_refuse_below, "leakyReLu" if function is leaky_relu else "elu"))
-    return out
-
-
-def _refuse_below(name: str, g: Any) -> None:
-    said = f"In-place {name} backward calculation is triggered with a negative slope which is not"
-    raise bad_value(f"{said} supported.", help="call the function that writes elsewhere")
-
-
 def relu(input: Any, inplace: Any = False) -> Any:
     """The larger of ``input`` and 0."""
     return input.relu_() if inplace else _O["relu"](input)
@@ -98,7 +85,7 @@ def relu(input: Any, inplace: Any = False) -> Any:
 def elu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
     """``input`` where it is positive, else alpha*(exp(x) - 1)."""
     if inplace:
-        return _written_below(elu, input, alpha)
+        return _written(elu, input, alpha)
     if getattr(input, "dtype", None) is float16:
         return in_float32(elu, "EluBackward0", input, alpha)
     return _O["elu"](input, alpha)
@@ -107,7 +94,7 @@ def elu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
 def leaky_relu(input: Any, negative_slope: Number = 0.01, inplace: Any = False) -> Any:
     """``input`` where it is positive, else ``negative_slope * input``."""
     if inplace:
-        return _written_below(leaky_relu, input, negative_slope)
+        return _written(leaky_relu, input, negative_slope)
     if getattr(input, "dtype", None) is float16:
         return in_float32(leaky_relu, "LeakyReluBackward0", input, negative_slope)
     return _O["leaky_relu"](input, negative_slope)
@@ -204,7 +191,7 @@ def celu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
     if alpha == 0:
         raise bad_value("ZeroDivisionError: alpha cannot be 0 for CELU")
     if inplace:
-        return _written_below(celu, input, alpha)
+        return _written(celu, input, alpha)
     return called(_elu(input, alpha, 1.0, 1.0 / alpha), "CeluBackward0")
 
 

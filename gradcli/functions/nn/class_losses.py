@@ -311,11 +311,10 @@ def ctc_loss(
     if not log_probs.numel():
         raise bad_shape("log_probs tensor must not be empty")
     check_floating(log_probs, "ctc_loss_cpu", True)
+    if len(log_probs.shape) not in (2, 3):
+        raise bad_shape("Expected 3-dimensional tensor", help="log_probs is (T, N, C) or (T, C)")
     single = len(log_probs.shape) == 2
-    scores = log_probs if len(log_probs.shape) == 3 else _O["unsqueeze"](log_probs, 1)
-    if len(scores.shape) != 3:
-        said = f"Expected 3-dimensional tensor, but got {len(scores.shape)}-dimensional tensor"
-        raise bad_shape(f"{said} for argument #1 'log_probs'")
+    scores = _O["unsqueeze"](log_probs, 1) if single else log_probs
     steps, n, classes = scores.shape
     if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
         raise bad_type("ctc_loss(): input_lengths and target_lengths are both tensors or tuples")
@@ -347,8 +346,7 @@ def _lengths(name: str, given: Any, n: int) -> np.ndarray:
         raise bad_type(f"ctc_loss(): {name} are a tensor or a tuple of ints")
     numbers = np.asarray(getattr(given, "array", given)).reshape(-1)
     if numbers.dtype.kind not in "iu":
-        tensor = isinstance(given, Tensor)
-        raise (bad_dtype if tensor else bad_type)(f"{name} must be integral")
+        raise (bad_dtype if isinstance(given, Tensor) else bad_type)(f"{name} must be integral")
     if numbers.size != n:
         raise bad_value(f"{name} must be of size batch_size")
     return numbers.astype(np.int64)
@@ -358,12 +356,11 @@ def _with_blanks(labels: np.ndarray, sizes: np.ndarray, blank: int) -> np.ndarra
     """The labels of each sequence in a row, with blanks before, between and after them."""
     n, longest = sizes.size, int(sizes.max())
     if not 1 <= labels.ndim <= 2:
-        said = f"Expected 1 to 2 dimensions, but got {labels.ndim}-dimensional tensor"
-        raise bad_shape(f"{said} for argument #2 'targets'")
+        raise bad_shape("Expected 1 to 2 dimensions", help="targets is (N, S), or one row")
     count = n if labels.ndim == 2 else int(sizes.sum())
     if len(labels) != count:
         said = f"Expected tensor to have size {count} at dimension 0, but got size {len(labels)}"
-        raise bad_shape(f"{said} for argument #2 'targets'")
+        raise bad_shape(said, help="targets has the labels of each sequence")
     if labels.shape[-1] < longest:
         raise bad_value(f"Expected target_lengths to be at most {labels.shape[-1]}")
     there = np.arange(longest) < sizes[:, None]

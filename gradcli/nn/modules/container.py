@@ -263,10 +263,7 @@ class ParameterDict(_Named, Module):
 
     def extra_repr(self) -> str:
         """A line for each parameter."""
-        return "\n".join(
-            f"  ({name}): Parameter containing: [{p.type()} of size {_size(p)}]"
-            for name, p in self.items()
-        )
+        return _lines((name, p, p.type()) for name, p in self.items())
 
 
 class ParameterList(Module):
@@ -307,15 +304,13 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """A line for each parameter."""
-        return "\n".join(
-            f"  ({name}): Parameter containing: [{p.dtype} of size {_size(p)}]"
-            for name, p in self._parameters.items()
-        )
+        return _lines((name, p, p.dtype) for name, p in self._parameters.items())
 
 
 def _parameter(value: Tensor) -> Parameter:
     return value if isinstance(value, Parameter) else Parameter(value)
 
 
-def _size(p: Parameter) -> str:
-    return "x".join(str(n) for n in p.shape)
+def _lines(held: Iterable[tuple[str, Parameter, Any]]) -> str:
+    sizes = ((name, kind, "x".join(map(str, p.shape))) for name, p, kind in held)
+    return "\n".join(f"  ({n}): Parameter containing: [{k} of size {size}]" for n, k, size in sizes)
