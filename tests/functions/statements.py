@@ -487,16 +487,19 @@ x=torch.ones(2,requires_grad=True); torch.autograd.grad((x*2).sum(),'a')
 x=torch.ones(3); x.copy_('a')
 x=torch.ones(4); x.reshape('a')
 """.strip().split("\n"),
-    "gradcli takes more: steps back, whole floats as sizes, lists and numbers as gradients": """
-torch.nn.functional.elu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
-torch.nn.functional.leaky_relu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
-torch.nn.functional.celu_(torch.ones(2, requires_grad=True) * 1, -2.0).sum().backward()
-torch.nn.functional.rrelu_(torch.ones(2, requires_grad=True) * 1, -5.0, 1.0).sum().backward()
+    "gradcli takes more: steps back, whole floats as sizes, lists and numbers as gradients, masks "
+    "of bytes that are filled, slopes below 0 of what is written in place": """
 x=torch.ones(3).softmax()
 x=torch.ones(3); x[::-1]
 x=torch.ones(4).reshape(2.0,2)
 x=torch.ones(2,requires_grad=True); (x*2).backward(2)
 x=torch.ones(2,requires_grad=True); (x*2).backward([1,1])
+torch.nn.functional.elu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
+torch.nn.functional.leaky_relu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
+torch.nn.functional.celu_(torch.ones(2, requires_grad=True) * 1, -2.0).sum().backward()
+torch.nn.functional.rrelu_(torch.ones(2, requires_grad=True) * 1, -5.0, 1.0).sum().backward()
+x=torch.ones(2,3); x[torch.tensor([1,0],dtype=torch.uint8)]=2.0
+x=torch.ones(2,3); x.index_put((torch.tensor([1,0],dtype=torch.uint8),),torch.tensor(2.0))
 """.strip().split("\n"),
     "PyTorch lists the signatures of its C++ or counts arguments; here Python does": """
 x=torch.ones(3); x.fill_('a')

@@ -435,11 +435,12 @@ def test_of_two_zeros_the_first_stays_at_every_place():
 
 @pytest.mark.filterwarnings("ignore:indexing with dtype uint8")
 @pytest.mark.parametrize("written", [5, gradcli.tensor(5.0), gradcli.ones(3) * 5])
-def test_a_byte_alone_stands_for_a_truth_where_it_is_written_to(written):
-    for byte in (0, 1):
-        x = gradcli.zeros(2, 3)
-        x[gradcli.tensor(byte, dtype=gradcli.uint8)] = written
-        assert (x == 5 * byte).all()
+def test_bytes_stand_for_truths_where_they_are_written_to(written):
+    for given in (0, 1, [1, 0], [0, 1]):
+        found, wanted = gradcli.zeros(2, 3), gradcli.zeros(2, 3)
+        found[gradcli.tensor(given, dtype=gradcli.uint8)] = written
+        wanted[gradcli.tensor(given).bool()] = written
+        assert found.equal(wanted)
 
 
 def test_index_put_without_an_index_is_refused():
