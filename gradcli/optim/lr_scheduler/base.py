@@ -18,12 +18,11 @@ BY_NUMBER = (
 ORDER = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
     "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
-    "learning rate schedule is skipped. See more details at "
-    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+    "learning rate schedule is skipped."
 )
 OVERRIDDEN = (
-    "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
-    "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`."
+    "`optimizer.step()` has been overridden after the scheduler was made, which cannot see then "
+    "whether it is called before `lr_scheduler.step()`."
 )
 
 
