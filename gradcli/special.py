@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # the operators, by the names above
 _names = public_operators()
 globals().update({name: face(_names[name]) for name in __all__ if name in _names})
 modified_bessel_i0, modified_bessel_i1 = face(_names["i0"]), face(_names["i1"])
-log_softmax = face(reductions.log_softmax, strict=True)
-softmax = face(reductions.softmax, strict=True)
+log_softmax = face(reductions.log_softmax, method=True)  # no out=
+softmax = face(reductions.softmax, method=True)
 round, logcumsumexp = face(arithmetic.round), face(reductions.logcumsumexp)
 polygamma, logit = face(arithmetic.polygamma), face(arithmetic.logit)
 multigammaln = face(arithmetic.mvlgamma)

@@ -150,7 +150,9 @@ _FAMILIES = {
         "binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss "
         "kl_div margin_ranking_loss poisson_nll_loss triplet_margin_loss"
     ),
-    "nn.activations": "celu hardshrink native_dropout prelu rrelu selu threshold",
+    "nn.activations": (
+        "celu celu_ hardshrink native_dropout prelu rrelu rrelu_ selu selu_ threshold threshold_"
+    ),
     "nn.convolution": (
         "channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
         "conv_transpose3d pixel_shuffle pixel_unshuffle"

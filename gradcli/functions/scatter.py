@@ -20,7 +20,7 @@ from gradcli.functions.arithmetic import factor
 from gradcli.functions.indexing import meeting_shape, whole, within_flat
 from gradcli.functions.products import bmm, expands, mixed, plus
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
-from gradcli.functions.subscripts import SHORT, byte_mask, no_index, refuse_filling
+from gradcli.functions.subscripts import SHORT, byte_mask, no_index
 from gradcli.ops.dims import normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_size, bad_value
 from gradcli.ops.indexing import Apart
@@ -48,11 +48,11 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if not hasattr(values, "dtype"):
         raise not_a("Tensor", "index_put", "values", 2, values)
     one_type(input, values)
+    if not indices:
+        raise bad_value("index_put: at least one index must be provided")
     for part in indices:
         if is_batch(part):
             return part.put_into(input, tuple(indices), values, accumulate)
-    if len(indices) == 1 and not accumulate:
-        refuse_filling(indices[0], values)
     index = tuple(_array(i) for i in indices)
     if values.ndim > max(np.ndim(i) for i in index):
         room = np.broadcast_to(False, tuple(input.shape))[index].shape

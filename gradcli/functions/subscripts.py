@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.engine.backward.node_values import raw
 from gradcli.engine.dtypes import uint8
 from gradcli.engine.record.composite import called, runs_once
-from gradcli.engine.record.dtype_checks import of_truths, one_type
+from gradcli.engine.record.dtype_checks import one_type
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.inplace import overlap, set_item
 from gradcli.engine.source_location import warn
@@ -57,12 +57,6 @@ def byte_mask(index: Tensor) -> Any:
     """The mask that a tensor of bytes is as an index, with a warning: masks of old were bytes."""
     warn("indexing with dtype uint8 is deprecated, use a mask of dtype bool instead")
     return index.array.astype(bool)
-
-
-def refuse_filling(index: Any, value: Any) -> None:
-    """Raise RuntimeFault (E0309) for a mask of bytes that one value is written to."""
-    if index.__class__ is Tensor and index.dtype is uint8 and np.size(raw(value)) == 1:
-        of_truths("masked_fill_", index, "unsigned char")
 
 
 def _plain_part(part: Any) -> Any:
@@ -179,7 +173,6 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         return
     if value.__class__ is int and not -(2**63) <= value < 2**63:
         raise too_long()
-    refuse_filling(index, value)
     index = plain_index(index)
     if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]

@@ -51,7 +51,7 @@ def _sum(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
 def _product(x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
     if getattr(x, "dtype", None) is HALF:  # rounded once
         return _product(x.astype(np.float32), dim, keepdim).astype(HALF)
-    found: Any = np.multiply.reduce if x.__class__ is np.ndarray else np.prod
+    found: Any = np.multiply.reduce if isinstance(x, np.ndarray | np.generic) else np.prod
     return found(x, axis=_axes(x, dim), keepdims=keepdim)
 
 

@@ -89,6 +89,9 @@ class Optimizer:
     stepped: bool | None = None
     """Whether ``step`` has run since there is a scheduler."""
 
+    own_step: Any = None
+    """The ``step`` put over the class's before there was a scheduler."""
+
     def __init_subclass__(cls) -> None:
         """A class may bring its own ``step``."""
         if "step" in vars(cls):

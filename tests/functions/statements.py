@@ -488,11 +488,18 @@ x=torch.ones(2,requires_grad=True); torch.autograd.grad((x*2).sum(),'a')
     "a method and a function are one here, so arguments count from one place": """
 x=torch.ones(4); x.reshape('a')
 """.strip().split("\n"),
-    "gradcli takes more: steps back, whole floats as sizes, numbers as gradients": """
+    "gradcli takes more: steps back, whole floats as sizes, numbers as gradients, masks "
+    "of bytes that are filled, slopes below 0 of what is written in place": """
 x=torch.ones(3).softmax()
 x=torch.ones(3); x[::-1]
 x=torch.ones(4).reshape(2.0,2)
 x=torch.ones(2,requires_grad=True); (x*2).backward(2)
+torch.nn.functional.elu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
+torch.nn.functional.leaky_relu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
+torch.nn.functional.celu_(torch.ones(2, requires_grad=True) * 1, -2.0).sum().backward()
+torch.nn.functional.rrelu_(torch.ones(2, requires_grad=True) * 1, -5.0, 1.0).sum().backward()
+x=torch.ones(2,3); x[torch.tensor([1,0],dtype=torch.uint8)]=2.0
+x=torch.ones(2,3); x.index_put((torch.tensor([1,0],dtype=torch.uint8),),torch.tensor(2.0))
 """.strip().split("\n"),
     "PyTorch lists the signatures of its C++ or counts arguments; here Python does": """
 x=torch.ones(3); x.fill_('a')
@@ -540,7 +547,6 @@ torch.stft(i, 2, return_complex=True)
 torch.polygamma(1, c)
 torch.linalg.pinv(q.half())
 torch.nn.functional.adaptive_avg_pool1d(torch.ones(1, 2, 4, requires_grad=True), 0).sum().backward()
-torch.nn.functional.leaky_relu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
 torch.histc(m, -1)
 m.addmv(v, v)
 i.addmv(m, v)
@@ -600,7 +606,6 @@ torch.linalg.lu_solve(q, i[:1].int(), q)
 torch.lu_unpack(v, i)
 torch.linalg.ldl_solve(q, i[:2].int(), q.double())
 torch.nn.functional.conv1d(torch.ones(1, 2, 0), torch.ones(2, 2, 1), padding=1)
-torch.nn.functional.elu_(torch.ones(2, requires_grad=True) * 1, -1.0).sum().backward()
 torch.nn.functional.grid_sample(torch.ones(1, 1, 4, 4), torch.ones(1, 3, 3, 3))
 torch.searchsorted(m, torch.ones(3, 3))
 """.strip().split("\n")

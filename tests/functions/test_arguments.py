@@ -460,3 +460,32 @@ def test_a_formula_takes_whole_numbers_that_python_refuses():
             with pytest.raises(OverflowError):
                 call()
     assert (x * (2**64 - 1)).tolist() == [2.0**64] * 2
+
+
+@pytest.mark.filterwarnings("ignore:indexing with dtype uint8")
+@pytest.mark.parametrize("written", [5, gradcli.tensor(5.0), gradcli.ones(3) * 5])
+def test_bytes_stand_for_truths_where_they_are_written_to(written):
+    for given in (0, 1, [1, 0], [0, 1]):
+        found, wanted = gradcli.zeros(2, 3), gradcli.zeros(2, 3)
+        found[gradcli.tensor(given, dtype=gradcli.uint8)] = written
+        wanted[gradcli.tensor(given).bool()] = written
+        assert found.equal(wanted)
+
+
+def test_index_put_without_an_index_is_refused():
+    with pytest.raises(RuntimeError, match="at least one index"):
+        gradcli.ones(3).index_put([], gradcli.tensor(1.0))
+
+
+OUT = {
+    "gelu": (), "softplus": (2,), "softshrink": (), "hardshrink": (), "normalize": (),
+    "linear": (gradcli.ones(2, 3),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_layers_that_are_built_in_functions_take_out(name):
+    function, x = getattr(gradcli.nn.functional, name), gradcli.arange(6.0).reshape(2, 3)
+    out = gradcli.empty(0)
+    assert function(x, *OUT[name], out=out) is out
+    assert out.equal(function(x, *OUT[name]))

@@ -313,6 +313,27 @@ def test_backward_hooks_see_and_replace():
     assert seen == [(None, None)]
 
 
+def test_a_complex_module_is_warned_of():
+    with pytest.warns(UserWarning, match="Complex modules are a new feature"):
+        assert nn.Linear(2, 2).to(torch.complex64).weight.is_complex()
+
+
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing")
+@family("returned, taken", [
+    (None, True), ((None,), True), ((), True),
+    (torch.ones(1, 2), False), ((torch.ones(1, 2),), False), ([None], False), (5, False),
+])  # fmt: skip
+def test_a_backward_hook_replaces_nothing_where_no_input_has_a_gradient(returned, taken):
+    m = nn.Linear(2, 3)
+    m.register_full_backward_hook(lambda mod, gi, go: returned)
+    loss = m(torch.ones(1, 2)).sum()
+    if taken:
+        loss.backward()
+        return
+    with pytest.raises(RuntimeError, match="always return None or None for all gradients"):
+        loss.backward()
+
+
 @family("make, given, said", [
     (nn.Sigmoid(), lambda x: x, "forward contains multiple"),
     (nn.Sequential(nn.Sigmoid(), nn.Tanh()), lambda x: x, "forward contains multiple"),

@@ -332,3 +332,15 @@ def test_equal_values_of_a_matrix_have_no_second_derivative(name):
     zeros = torch.zeros(2, 2, dtype=torch.float64)
     hessian = torch.func.hessian(lambda x: (SPECTRA[name](x) ** 2).sum())(zeros)
     assert hessian[0, 1, 0, 1].isnan() and hessian[0, 1, 1, 0].isnan()
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: torch.trace(x), lambda x: torch.matrix_exp(x), lambda x: torch.multinomial(x[0], 1),
+    lambda x: torch.prod(x[0, 0] * (1 + 1j) * 10),
+    lambda x: torch.histogram(torch.zeros(1), -x[0] * 10),
+])  # fmt: skip
+def test_modules_of_numpy_announce_nothing(call):
+    with warnings.catch_warnings(), np.errstate(divide="warn", over="warn", invalid="warn"):
+        warnings.simplefilter("error", RuntimeWarning)
+        torch.silence_numpy()  # the filter of gradcli's own modules
+        call(torch.full((3, 3), 3e38))

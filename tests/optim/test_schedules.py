@@ -247,3 +247,15 @@ def test_schedulers_are_loaded_where_they_are_asked_for():
     assert torch.optim.lr_scheduler is lr_scheduler
     with pytest.raises(AttributeError, match="lr_schedule"):
         _ = torch.optim.lr_schedule
+
+
+def test_a_step_put_over_the_optimizers_after_the_schedule_is_told_of():
+    sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    schedule = lr_scheduler.StepLR(sgd, 3)
+    sgd.step = lambda: None
+    with pytest.warns(UserWarning, match=r"`optimizer.step\(\)` has been overridden"):
+        schedule.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        schedule.step()
+        lr_scheduler.StepLR(sgd, 3)

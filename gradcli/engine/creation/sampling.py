@@ -433,7 +433,7 @@ def multinomial(
     def places_of(weights: np.ndarray) -> np.ndarray:
         if not np.all(np.isfinite(weights)) or np.any(weights < 0):
             raise bad_value("probability tensor contains either `inf`, `nan` or element < 0")
-        if np.any(np.sum(weights, -1) <= 0):
+        if np.any(np.add.reduce(weights, -1) <= 0):
             raise bad_value("invalid multinomial distribution (sum of probabilities <= 0)")
         rows = weights.shape[:-1]
         charge_shape((*rows, num_samples))

@@ -57,8 +57,8 @@ def face(
     """``function`` as Python calls it: what is not declared is refused, NumPy's names are known.
 
     Unless it is a ``method`` it takes ``out=``; a ``strict`` one has the names of its parameters
-    alone, as what is written in Python in PyTorch. Its code is written out by the second call, with
-    one look at the class of each argument; the first goes the long way.
+    and no others, as what is written in Python in PyTorch. Its code is written out by the second
+    call, with one look at the class of each argument; the first goes the long way.
     """
     op = function if isinstance(function, Operator) else getattr(function, "operator", None)
     if op is not None and not op.variadic:
@@ -82,7 +82,7 @@ def face(
     made.__module__ = getattr(named, "__module__", None) or __name__
     made.__wrapped__ = getattr(named, "__wrapped__", named)
     made.unchecked = function
-    into_out = not (method or strict) and has_out(function)
+    into_out = not method and has_out(function)
     made.__kwdefaults__ = no_out = {"out": None} if into_out else {}
 
     def first(*args: Any, **options: Any) -> Any:

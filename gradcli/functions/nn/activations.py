@@ -11,12 +11,14 @@ from gradcli.engine.creation.factories import empty, laid, ones_like, zeros, zer
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import bool_, bounds, contiguous_format, float16, float32, float64
 from gradcli.engine.record.arguments import Asked, Number
-from gradcli.engine.record.composite import called, in_float32, named, rowwise, watch
+from gradcli.engine.record.composite import called, in_float32, named, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions import arithmetic, reductions
+from gradcli.functions.index import found
 from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.ops.dims import normal_dim
@@ -70,20 +72,9 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 def _written(function: Callable[..., Any], input: Any, *args: Any) -> Any:
     """``function`` written into ``input``: of a copy, which a rule that reads it may save."""
+    if isinstance(input, Plain):
+        return found("in_place.rewritten")(function)(input, *args)
     return input.copy_(function(input.clone(), *args))
-
-
-def _written_below(function: Callable[..., Any], input: Any, slope: float) -> Any:
-    """``_written``, whose slope below 0 cannot be read from the result where it is negative."""
-    out = _written(function, input, slope)
-    if slope < 0:
-        watch(out, partial(_refuse_below, function.__name__))
-    return out
-
-
-def _refuse_below(name: str, g: Any) -> None:
-    said = f"In-place {name} backward calculation is triggered with a negative slope which is not"
-    raise bad_value(f"{said} supported, please call out-of-place version instead.")
 
 
 def relu(input: Any, inplace: Any = False) -> Any:
@@ -94,7 +85,7 @@ def relu(input: Any, inplace: Any = False) -> Any:
 def elu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
     """``input`` where it is positive, else alpha*(exp(x) - 1)."""
     if inplace:
-        return _written_below(elu, input, alpha)
+        return _written(elu, input, alpha)
     if getattr(input, "dtype", None) is float16:
         return in_float32(elu, "EluBackward0", input, alpha)
     return _O["elu"](input, alpha)
@@ -103,7 +94,7 @@ def elu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
 def leaky_relu(input: Any, negative_slope: Number = 0.01, inplace: Any = False) -> Any:
     """``input`` where it is positive, else ``negative_slope * input``."""
     if inplace:
-        return _written_below(leaky_relu, input, negative_slope)
+        return _written(leaky_relu, input, negative_slope)
     if getattr(input, "dtype", None) is float16:
         return in_float32(leaky_relu, "LeakyReluBackward0", input, negative_slope)
     return _O["leaky_relu"](input, negative_slope)
@@ -189,26 +180,28 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
 
 def selu(input: Any, inplace: Any = False) -> Any:
     """A scaled ``elu`` whose scales keep mean 0 and variance 1."""
+    if inplace:
+        return _written(selu, input)
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    return _elu(input, alpha, scale, 1.0, inplace)
+    return _elu(input, alpha, scale, 1.0)
 
 
 def celu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
     """max(0, x) + min(0, alpha*(exp(x/alpha) - 1))."""
     if alpha == 0:
         raise bad_value("ZeroDivisionError: alpha cannot be 0 for CELU")
-    out = _elu(input, alpha, 1.0, 1.0 / alpha, inplace)
-    return out if inplace else called(out, "CeluBackward0")
+    if inplace:
+        return _written(celu, input, alpha)
+    return called(_elu(input, alpha, 1.0, 1.0 / alpha), "CeluBackward0")
 
 
-def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
+def _elu(input: Any, alpha: float, scale: float, inner: float) -> Any:
     check_floating(input, "elu_cpu")
-    if input.dtype is float16 and not inplace:
-        return in_float32(_elu, "EluBackward0", input, alpha, scale, inner, False)
+    if input.dtype is float16:
+        return in_float32(_elu, "EluBackward0", input, alpha, scale, inner)
     grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
     below = grows(_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
-    out = called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
-    return input.copy_(out) if inplace else out
+    return called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
 
 
 def hardsigmoid(input: Any, inplace: Any = False) -> Any:
@@ -264,17 +257,15 @@ def tanhshrink(input: Asked) -> Any:
 def threshold(input: Any, threshold: Number, value: float, inplace: Any = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
     refuse_derivative("threshold", threshold=threshold, value=value)
+    return (partial(_written, _above) if inplace else _above)(input, threshold, value)
+
+
+def _above(input: Any, least: Number, value: float) -> Any:
     if not input.dtype.kind:
         check_floating(input, "threshold_cpu")
     number = int if input.dtype.kind < 2 else float
-    wide = input.to(input.dtype.computed)
-    out = called(
-        _O["where"](wide <= number(threshold), number(value), input),
-        "ThresholdBackward0",
-        input,
-        leads=input,
-    )
-    return input.copy_(out) if inplace else out
+    held = _O["where"](input.to(input.dtype.computed) <= number(least), number(value), input)
+    return called(held, "ThresholdBackward0", input, leads=input)
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -324,14 +315,16 @@ def rrelu(
     check_floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
     if lower > upper:
         raise bad_value("Lower bound should be less than or equal to the upper bound")
-    slope: Any = (lower + upper) / 2
-    if training:  # a number is drawn for each entry that needs one, in float64
-        below = _O["where"](input > 0, 0, 1).detach().bool()
-        drawn = rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
-        slope = ones_like(input).masked_scatter(below, drawn.to(input.dtype))
-    out = rowwise(_O["where"](input > 0, input, input * slope))
-    out = called(out, "RreluWithNoiseBackward0", input, leads=input)
-    return input.copy_(out) if inplace else out
+    if not training:
+        return called(leaky_relu(input, (lower + upper) / 2, inplace), "RreluWithNoiseBackward0")
+    if inplace:
+        return _written(rrelu, input, lower, upper, True)
+    # A number is drawn for each entry that needs one, in float64.
+    below = input <= 0
+    drawn = rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
+    slope = ones_like(input).masked_scatter(below, drawn.to(input.dtype))
+    out = rowwise(_O["where"](below, input * slope, input))
+    return called(out, "RreluWithNoiseBackward0", input, leads=input)
 
 
 def gumbel_softmax(
@@ -495,4 +488,4 @@ for _name in _WRITTEN:
     globals()[f"{_name}_"] = _in_place(globals()[_name])
 
 
-may_be("same", hardshrink, threshold)
+may_be("same", gelu, hardshrink, softplus, softshrink, threshold)

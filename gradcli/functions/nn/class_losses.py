@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.factories import ones, zeros
-from gradcli.engine.dtypes import bool_, int64
+from gradcli.engine.dtypes import bool_, float64, int64
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import called, is_batch
 from gradcli.engine.record.dtype_checks import same_dtype
@@ -308,28 +308,25 @@ def ctc_loss(
     See Graves et al., Connectionist Temporal Classification, 2006, section 4.1. Raises RuntimeFault
     (E0304) for lengths that do not fit.
     """
+    if not log_probs.numel():
+        raise bad_shape("log_probs tensor must not be empty")
+    check_floating(log_probs, "ctc_loss_cpu", True)
+    if len(log_probs.shape) not in (2, 3):
+        raise bad_shape("Expected 3-dimensional tensor", help="log_probs is (T, N, C) or (T, C)")
     single = len(log_probs.shape) == 2
     scores = _O["unsqueeze"](log_probs, 1) if single else log_probs
     steps, n, classes = scores.shape
     if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
         raise bad_type("ctc_loss(): input_lengths and target_lengths are both tensors or tuples")
-    for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
-        if getattr(getattr(given, "dtype", None), "kind", 1) != 1:
-            raise bad_dtype(f"{name} must be integral")
-    lengths, sizes = (
-        np.asarray(getattr(v, "array", v), np.int64).reshape(-1)
-        for v in (input_lengths, target_lengths)
-    )
-    for name, given in (("input", lengths), ("target", sizes)):
-        if given.size != n:
-            raise bad_value(f"{name}_lengths must be of size batch_size")
-    if lengths.max(initial=0) > steps or lengths.min(initial=0) < 0:
+    lengths = _lengths("input_lengths", input_lengths, n)
+    sizes = _lengths("target_lengths", target_lengths, n)
+    if lengths.max() > steps or lengths.min() < 0:
         raise bad_value(f"Expected input_lengths to have value at most {steps}")
-    if sizes.min(initial=0) < 0:
+    if sizes.min() < 0:
         raise bad_value("Expected target_lengths to have value at least 0")
     if not 0 <= blank < classes:
         raise bad_value("blank must be in label range")
-    states = _with_blanks(np.asarray(targets.array, np.int64), sizes, blank, single)
+    states = _with_blanks(np.asarray(targets.array, np.int64), sizes, blank)
     loss = -_of_alignments(scores, states, lengths, sizes)
     no_way = loss > -0.5 * _NEVER
     without: Any = 0.0
@@ -344,18 +341,31 @@ def ctc_loss(
     return reduced(loss, reduction, "CtcLossBackward0", log_probs)
 
 
-def _with_blanks(labels: np.ndarray, sizes: np.ndarray, blank: int, single: bool) -> np.ndarray:
+def _lengths(name: str, given: Any, n: int) -> np.ndarray:
+    if not isinstance(given, Tensor | tuple | list):
+        raise bad_type(f"ctc_loss(): {name} are a tensor or a tuple of ints")
+    numbers = np.asarray(getattr(given, "array", given)).reshape(-1)
+    if numbers.dtype.kind not in "iu":
+        raise (bad_dtype if isinstance(given, Tensor) else bad_type)(f"{name} must be integral")
+    if numbers.size != n:
+        raise bad_value(f"{name} must be of size batch_size")
+    return numbers.astype(np.int64)
+
+
+def _with_blanks(labels: np.ndarray, sizes: np.ndarray, blank: int) -> np.ndarray:
     """The labels of each sequence in a row, with blanks before, between and after them."""
-    n, longest = sizes.size, int(sizes.max(initial=0))
+    n, longest = sizes.size, int(sizes.max())
+    if not 1 <= labels.ndim <= 2:
+        raise bad_shape("Expected 1 to 2 dimensions", help="targets is (N, S), or one row")
+    count = n if labels.ndim == 2 else int(sizes.sum())
+    if len(labels) != count:
+        said = f"Expected tensor to have size {count} at dimension 0, but got size {len(labels)}"
+        raise bad_shape(said, help="targets has the labels of each sequence")
+    if labels.shape[-1] < longest:
+        raise bad_value(f"Expected target_lengths to be at most {labels.shape[-1]}")
     there = np.arange(longest) < sizes[:, None]
     spelled = np.full((n, longest), blank)
-    if labels.ndim == 1 and not single:
-        spelled[there] = labels[: sizes.sum()]
-    else:
-        rows = labels.reshape(n, -1)
-        if rows.shape[1] < longest:
-            raise bad_value(f"Expected target_lengths to be at most {rows.shape[1]}")
-        spelled[there] = rows[:, :longest][there]
+    spelled[there] = labels if labels.ndim == 1 else labels[:, :longest][there]
     states = np.full((n, 2 * longest + 1), blank)
     states[:, 1::2] = spelled
     return states
@@ -378,19 +388,20 @@ def _of_alignments(scores: Any, states: np.ndarray, lengths: np.ndarray, sizes: 
     start = np.broadcast_to(np.arange(width) < 2, states.shape)
     alpha = _O["where"](wrap(start, bool_), emitted[0], _NEVER)
     last = 2 * sizes[:, None] - np.array([0, 1])
-    total = None
+    # Without a step there is one alignment of no labels and none of others.
+    at_first = wrap(np.where((lengths == 0) & (sizes == 0), 0.0, _NEVER), float64)
+    total = _O["sum"](scores[:0], (0, 2)) + at_first.to(scores.dtype)
     for t in range(1, steps + 1):
         if (lengths == t).any():
             ends = _O["getitem"](alpha, (rows, np.maximum(last, 0)))
             found = _O["logsumexp"](_O["where"](wrap(last >= 0, bool_), ends, _NEVER), -1)
-            now = wrap(lengths == t, bool_)
-            total = _O["where"](now, found, _NEVER if total is None else total)
+            total = _O["where"](wrap(lengths == t, bool_), found, total)
         if t < steps:
             one, two = (pad(alpha[:, :k], (width - k, 0), value=_NEVER)
                         for k in (width - 1, max(0, width - 2)))  # fmt: skip
             two = _O["where"](wrap(skips, bool_), two, _NEVER)
             alpha = _O["logsumexp"](_O["stack"](alpha, one, two, dim=0), 0) + emitted[t]
-    return _O["sum"](scores, (0, 2)) * 0.0 if total is None else total
+    return total
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -16,6 +16,7 @@ from gradcli.engine.record.composite import called, formatted, in_float32, of_it
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
@@ -448,3 +449,7 @@ def local_response_norm(
         total = part if total is None else total + part
     mean = total / size if input.dtype.kind > 1 else total // size  # as PyTorch's pools
     return input / (k + alpha * mean) ** beta
+
+
+may_be("same", linear)
+may_be("wider", normalize)

@@ -25,6 +25,7 @@ from gradcli.engine.record.composite import (
     watch,
 )
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import scatter
@@ -537,3 +538,6 @@ def _drawn_windows(shares: np.ndarray, old: tuple, wanted: tuple, sizes: tuple) 
 
 
 fractional_max_pool2d, fractional_max_pool3d = in_ranks(_fractional_max_pool, 2, 3)
+
+
+may_be("same", avg_pool2d, avg_pool3d)

@@ -9,7 +9,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.nn.modules.module import Module, indented
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import IndexFault, bad_argument
+from gradcli.ops.errors import AssertionFault, IndexFault, bad_argument, bad_type
 from gradcli.ops.memory_budget import step
 
 
@@ -62,9 +62,14 @@ class _Numbered(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at ``index``. Raises IndexFault (E0307) outside."""
+        """Put a module before the one at ``index``.
+
+        Raises IndexFault (E0307) outside, AssertionFault (E0303) for what is no module.
+        """
         if not -len(self) <= index <= len(self):
             raise IndexFault("E0307", f"index {index} is out of range")
+        if not isinstance(module, Module):
+            raise AssertionFault("E0303", f"module should be of type: {Module}")
         *modules, last = self.append(module)
         modules.insert(index, last)
         self._renumber(modules)
@@ -258,10 +263,7 @@ class ParameterDict(_Named, Module):
 
     def extra_repr(self) -> str:
         """A line for each parameter."""
-        return "\n".join(
-            f"  ({name}): Parameter containing: [{p.type()} of size {_size(p)}]"
-            for name, p in self.items()
-        )
+        return _lines((name, p, p.type()) for name, p in self.items())
 
 
 class ParameterList(Module):
@@ -269,7 +271,7 @@ class ParameterList(Module):
 
     def __init__(self, values: Iterable[Tensor] | None = None) -> None:
         super().__init__()
-        self.extend(values or ())
+        self.extend(() if values is None else values)
 
     def append(self, value: Tensor) -> ParameterList:
         """Add a parameter at the end; a tensor is made one."""
@@ -277,8 +279,11 @@ class ParameterList(Module):
         return self
 
     def extend(self, values: Iterable[Tensor]) -> ParameterList:
-        """Add parameters at the end."""
-        for value in values:
+        """Add parameters at the end. Raises TypeFault (E0303) for a tensor instead of several."""
+        if isinstance(values, Tensor):
+            said = "ParameterList.extend should be called with an iterable, but got"
+            raise bad_type(f"{said} {type(values).__name__}")
+        for value in list(values):
             self.append(value)
         return self
 
@@ -299,15 +304,13 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """A line for each parameter."""
-        return "\n".join(
-            f"  ({name}): Parameter containing: [{p.dtype} of size {_size(p)}]"
-            for name, p in self._parameters.items()
-        )
+        return _lines((name, p, p.dtype) for name, p in self._parameters.items())
 
 
 def _parameter(value: Tensor) -> Parameter:
     return value if isinstance(value, Parameter) else Parameter(value)
 
 
-def _size(p: Parameter) -> str:
-    return "x".join(str(n) for n in p.shape)
+def _lines(held: Iterable[tuple[str, Parameter, Any]]) -> str:
+    sizes = ((name, kind, "x".join(map(str, p.shape))) for name, p, kind in held)
+    return "\n".join(f"  ({n}): Parameter containing: [{k} of size {size}]" for n, k, size in sizes)

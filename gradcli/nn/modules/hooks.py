@@ -139,10 +139,7 @@ class _Watch:
             def tell(grads: Sequence, _: Sequence) -> tuple | None:
                 if self.grad_output is None:  # second order: nothing came through the outputs
                     return None
-                full = [None] * len(args)
-                for place, grad in zip(places, grads, strict=True):
-                    full[place] = grad
-                changed = self._tell(tuple(full))
+                changed = self._tell(_placed(grads, places, [None] * len(args)))
                 return None if changed is None else tuple(changed[p] for p in places)
 
             node.register_hook(tell)
@@ -160,10 +157,7 @@ class _Watch:
         if node is not None:
 
             def see(_: Sequence, grads: Sequence) -> tuple:
-                full = [None] * len(values)
-                for place, grad in zip(places, grads, strict=True):
-                    full[place] = grad
-                self.grad_output = tuple(full)
+                self.grad_output = _placed(grads, places, [None] * len(values))
                 for hook in self.pre_hooks:
                     changed = hook(self.module, self.grad_output)
                     if changed is not None:
@@ -184,19 +178,23 @@ class _Watch:
         replaced = None
         for hook in self.hooks:
             changed = hook(self.module, grad_input, self.grad_output)
-            if changed is not None:
+            if changed is None:
+                continue
+            if self.entered:
                 grad_input = replaced = _as_many(changed, grad_input, "hook", "grad_input")
+            elif not isinstance(changed, tuple) or any(part is not None for part in changed):
+                said = "Backward hook for Modules where no input requires gradient should always"
+                raise RuntimeFault("E0407", f"{said} return None or None for all gradients.")
         self.grad_output = None
         return replaced
 
 
 def _as_many(changed: Any, values: Sequence[Any], hook: str, what: str) -> tuple[Any, ...]:
     """What a hook returned, as many gradients as there are ``values``. Raises E0407."""
-    changed = tuple(changed)  # PyTorch takes the rows of a tensor, too
     if len(changed) != len(values):
         said = f"Backward {hook} returned an invalid number of {what}, got {len(changed)}, but"
         raise RuntimeFault("E0407", f"{said} expected {len(values)}")
-    return changed
+    return tuple(changed)  # PyTorch takes the rows of a tensor, too
 
 
 def _through(values: tuple) -> tuple[tuple, Any, list[int]]:
@@ -207,8 +205,11 @@ def _through(values: tuple) -> tuple[tuple, Any, list[int]]:
         return values, None, []
     passed = BackwardHookFunction.apply(*[values[i] for i in places])
     passed = passed if isinstance(passed, tuple) else (passed,)
-    out = list(values)
-    for place, value in zip(places, passed, strict=True):
-        out[place] = value
     node = next(v.grad_fn for v in passed if v.requires_grad)
-    return tuple(out), node, places
+    return _placed(passed, places, list(values)), node, places
+
+
+def _placed(values: Sequence[Any], places: list[int], among: list[Any]) -> tuple[Any, ...]:
+    for place, value in zip(places, values, strict=True):
+        among[place] = value
+    return tuple(among)

@@ -10,6 +10,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import RemovableHandle
+from gradcli.engine.source_location import warn
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type, bad_value
 from gradcli.ops.memory_budget import step
@@ -256,6 +257,8 @@ class State:
         if probe.kind < 2:
             said = "nn.Module.to only accepts floating point or complex dtypes, but got desired"
             raise TypeFault("E0309", f"{said} dtype={probe!r}")
+        if probe.is_complex:
+            warn("Complex modules are a new feature: some may not take complex parameters.")
 
         def convert(value: Tensor) -> Tensor:
             if value.dtype.kind < 2 and probe is not value.dtype:

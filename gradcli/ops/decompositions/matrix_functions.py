@@ -91,7 +91,8 @@ def _matrix_exp(x: Any) -> Any:
     a = x.astype(np.float32) if x.dtype == np.float16 else x
     if not a.size:
         return np.zeros_like(x)
-    size = np.abs(a).sum(axis=-2).max(axis=-1)
+    with np.errstate(over="ignore"):
+        size = np.abs(a).sum(axis=-2).max(axis=-1)
     finite = np.isfinite(size)[..., None, None]
     if not finite.all():  # of a stack the others have theirs
         return np.where(finite, _matrix_exp(np.where(finite, x, 0)), x.dtype.type(np.nan))

@@ -18,8 +18,11 @@ BY_NUMBER = (
 ORDER = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
     "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
-    "learning rate schedule is skipped. See more details at "
-    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+    "learning rate schedule is skipped."
+)
+OVERRIDDEN = (
+    "`optimizer.step()` has been overridden after the scheduler was made, which cannot see then "
+    "whether it is called before `lr_scheduler.step()`."
 )
 
 
@@ -50,6 +53,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = checked_optimizer(optimizer)
         optimizer.stepped = bool(optimizer.stepped)
+        optimizer.own_step = vars(optimizer).get("step")
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", _copied(group["lr"]))
@@ -83,8 +87,11 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Set the next rates; call it after the optimizer's ``step()``."""
-        if self._step_count == 1 and self.optimizer.stepped is False:
-            warnings.warn(ORDER, UserWarning, stacklevel=2)
+        if self._step_count == 1:
+            if vars(self.optimizer).get("step") is not self.optimizer.own_step:
+                warnings.warn(OVERRIDDEN, UserWarning, stacklevel=2)
+            elif self.optimizer.stepped is False:
+                warnings.warn(ORDER, UserWarning, stacklevel=2)
         if epoch is not None:
             warnings.warn(BY_NUMBER, UserWarning, stacklevel=2)
         turn()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,44 @@ def test_a_blank_among_the_labels_of_ctc_is_a_label():
         sizes = torch.tensor([4]), torch.tensor([len(labels)])
         found = F.ctc_loss(scores, torch.tensor([labels]), *sizes, reduction="sum")
         assert found.item() == pytest.approx(loss, rel=1e-12)
+
+
+def _spelled(path: tuple[int, ...], blank: int) -> list[int]:
+    """The labels that one class a step stands for: repeats once, blanks not at all."""
+    return [c for i, c in enumerate(path) if c != blank and (not i or path[i - 1] != c)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_ctc_is_the_sum_over_all_paths_that_spell_the_labels(seed):
+    draw = np.random.default_rng(seed)
+    classes, steps, blank = 3, 3, int(draw.integers(3))
+    names = [c for c in range(classes) if c != blank]
+    # No step and no label, no step and labels, and what is drawn.
+    lengths = [0, 0, *draw.integers(0, steps + 1, 2).tolist()]
+    sizes = [0, 2, *draw.integers(0, 3, 2).tolist()]
+    if seed % 3 == 0:
+        lengths = [0] * 4
+    labels = draw.choice(names, (4, 3))
+    scores = torch.tensor(draw.normal(size=(steps, 4, classes)), requires_grad=True)
+    logs = scores.log_softmax(-1)
+    wanted = []
+    for n, (length, size) in enumerate(zip(lengths, sizes, strict=True)):
+        paths = itertools.product(range(classes), repeat=length)
+        said = labels[n, :size].tolist()
+        ways = [sum(logs[t, n, c].item() for t, c in enumerate(path))
+                for path in paths if _spelled(path, blank) == said]  # fmt: skip
+        wanted.append(-np.logaddexp.reduce(ways) if ways else np.inf)
+    joined = np.concatenate([row[:size] for row, size in zip(labels, sizes, strict=True)])
+    for targets in (torch.tensor(labels), torch.tensor(joined)):
+        given = targets, torch.tensor(lengths), torch.tensor(sizes), blank
+        found = F.ctc_loss(logs, *given, reduction="none")
+        np.testing.assert_allclose(found.detach().numpy(), wanted, rtol=1e-9)
+        total = F.ctc_loss(logs, *given, reduction="sum", zero_infinity=True)
+        assert total.item() == pytest.approx(sum(w for w in wanted if w < np.inf), rel=1e-9)
+        assert torch.autograd.gradcheck(
+            lambda x: F.ctc_loss(x.log_softmax(-1), *given, zero_infinity=True),  # noqa: B023
+            (scores,),
+        )
 
 
 OUTSIDE = {
