@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import inference_mode, no_grad
+from gradcli.engine.graph.node import more, registered
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import called, in_graph
@@ -153,7 +154,9 @@ def turned(name: str, function: Callable) -> Callable:
             seen = function(before, *args, **options)
         self.array = seen.own_array()
         if not leaf:
-            self.edge = seen.edge
+            old, self.edge = self.edge, seen.edge
+            if old is not seen.edge and (registered(old, "hooks") or registered(old, "kept")):
+                more(seen.edge).earlier = old
             # PyTorch numbers the forms in place after the others.
             dim = [*args, *options.values(), None][0]
             form = 3 + (dim is not None) + isinstance(dim, tuple | list)

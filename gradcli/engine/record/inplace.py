@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.engine.dtypes import dtype_of, float16
 from gradcli.engine.grad_mode import current, mode, restore, transformed
 from gradcli.engine.graph.level_detach import following
-from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
+from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more, registered
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, record
@@ -556,7 +556,8 @@ def keep_on(target: Tensor, edge: Any) -> None:
     """``retain_grad()`` is about the tensor: after a write it keeps the new node's gradient."""
     kept = target.meta.kept if target.meta is not None else None
     if kept is not None and edge is not None and target.edge is not None:
-        more(target.edge).kept = None
+        if (node := registered(target.edge, "kept")) is not None:
+            node.extra.kept = None
         more(edge).kept = kept
 
 
