@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import float16, float32
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.engine.graph.node import Lasting, hooked, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_format
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.operator import is_number
+from gradcli.ops.operator import OPERATORS, is_number
 
 _HOLDS_PLACES = frozenset(
     f"{name}Backward{number}"
@@ -237,7 +237,8 @@ def watch(value: Any, hook: Callable[[Any], Any]) -> None:
 
 def untracked(value: Any) -> Any:
     """``value`` out of the graph but with its tangents: what PyTorch computes in ``no_grad``."""
-    return value.over(untracked) if hasattr(value, "over") else value.detach()
+    with no_grad():  # not ``detach``: the graph from which ``linearize`` reads tangents goes on
+        return OPERATORS["clone"](value)
 
 
 def is_batch(value: Any) -> bool:
