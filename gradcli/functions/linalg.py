@@ -111,10 +111,7 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
         if check_errors:
             fault.torch = f"{title}:{(fault.torch or '').partition(':')[2]}"
             raise
-        from gradcli.ops.decompositions.matrix_errors import stopped_at
-
-        definite = function is _O["cholesky"]
-        info = wrap(stopped_at(A.array, definite)[()], dtypes.int32)
+        info = _stopped_at(A, function is _O["cholesky"])
     solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
     safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
     found = function(safe, *others)
@@ -123,6 +120,14 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
     if found.ndim < A.ndim:
         solved, lost = solved.squeeze(-1), lost.squeeze(-1)
     return (found + lost) * _O["where"](solved, 1.0, math.nan).to(found.dtype), info
+
+
+@by_element
+def _stopped_at(A: Any, definite: bool) -> Any:
+    """LAPACK's ``info`` of each matrix."""
+    from gradcli.ops.decompositions.matrix_errors import stopped_at
+
+    return wrap(stopped_at(A.array, definite)[()], dtypes.int32)
 
 
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
