@@ -30,7 +30,7 @@ from gradcli.ops.linalg import _solved, solve
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.piecewise import abs, where
 from gradcli.ops.reduction import sum
-from gradcli.ops.shape import mT, reshape, undiagonal
+from gradcli.ops.shape import diagonal, mT, reshape, undiagonal, unsqueeze
 
 
 def matrix_shape(name: str, x: Any, arrays: int = 4) -> tuple[int, ...]:
@@ -161,4 +161,16 @@ class Together(tuple[Any, ...]):
 
 def over_r(x: Any, r: Any) -> Any:
     """x @ inv(r).mH"""
-    return mH(solve(r, mH(x)))
+    return mH(solve(solvable(r), mH(x)))
+
+
+def solvable(r: Any) -> Any:
+    """Triangular matrices, singular ones as NaN: of a stack with one, ``solve`` takes none."""
+    raw = r
+    while hasattr(raw, "content"):
+        raw = raw.content
+    raw = getattr(raw, "array", raw)
+    if not isinstance(raw, np.ndarray) or np.diagonal(raw, axis1=-2, axis2=-1).all():
+        return r
+    lost = sum(where(diagonal(r) == 0, np.nan, 0.0), -1, True)
+    return r + unsqueeze(lost, -1)
