@@ -460,14 +460,11 @@ class Operand(Conversions):
             raise AttributeError(name)
         function = as_method(plain)
         if name in TURNED:
-            # Recorded whatever the mode is, as Tensor's.
-            return lambda *args, **params: self.become_view(
-                (
-                    no_grad()
-                    if all(tensor._is_leaf for tensor in tensors_of(self))
-                    else inference_mode(False)
-                )(function)(self, *args, **params)
-            )
+            # Recorded whatever the mode is, as Tensor's; what is in no graph is no leaf's view.
+            inside = tensors_of(self)
+            leaf = all(t._is_leaf for t in inside) and any(t.edge is not None for t in inside)
+            seen = (no_grad() if leaf else inference_mode(False))(function)
+            return lambda *args, **params: self.become_view(seen(self, *args, **params))
         if written:
             return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
         return lambda *args, **params: function(self, *args, **params)
