@@ -42,6 +42,8 @@ from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.graph.node import hooked
 from gradcli.engine.graph.own_passes import in_own_passes
 from gradcli.engine.record.captures import refuse_captured
+from gradcli.engine.record.composite import is_batch
+from gradcli.engine.record.dtype_checks import one_number
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
@@ -445,7 +447,9 @@ class Operand(Conversions):
         return assign(self, src)
 
     def fill_(self, value: Any) -> Any:
-        """Write one number to every entry."""
+        """Write one number to every entry; in a batch of values, each element its own entries."""
+        if not is_batch(value):
+            one_number(value)
         return assign(self, value)
 
     def zero_(self) -> Any:
