@@ -19,6 +19,7 @@ from gradcli.engine.record.composite import (
     is_batch,
     of_numbers_too,
     rowwise,
+    runs_once,
 )
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -347,7 +348,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     if is_batch(index):
         return _batched(scatter_add, input, dim, index, src)
     places, values = _places(input, dim, index, src)
-    added = O["scatter"](values, tuple(input.shape), places)
+    added = runs_once(O["scatter"](values, tuple(input.shape), places))
     return called(rowwise(input + added), "ScatterAddBackward0", input, src)
 
 
@@ -390,7 +391,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     if not input.numel():
         out = O["clone"](input)
         return out + 0 * O["sum"](source) if source.requires_grad else out
-    added = O["scatter"](source, tuple(input.shape), (*(slice(None),) * axis, index))
+    added = runs_once(O["scatter"](source, tuple(input.shape), (*(slice(None),) * axis, index)))
     total = rowwise(input + (added if alpha == 1 else alpha * added))
     return called(total, "IndexAddBackward0", input, source)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import promote_types, uint8
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.composite import called, is_batch, named, of_its_own, rowwise
+from gradcli.engine.record.composite import called, is_batch, named, of_its_own, rowwise, runs_once
 from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -63,7 +63,7 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
         return called(O["put"](input, values, index), "IndexPutBackward0")
     shape = np.empty(tuple(input.shape), bool)[index].shape
     added = O["scatter"](O["expand"](values, shape), tuple(input.shape), index)
-    return called(input + added, "IndexPutBackward0")
+    return called(input + runs_once(added), "IndexPutBackward0")
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:

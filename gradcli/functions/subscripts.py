@@ -133,9 +133,7 @@ def get_item(self: Tensor, index: Any) -> Any:
     if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     out = FUNCTIONS["getitem"](self, index)
-    if getattr(out, "edge", None) is None or index.__class__ is int or is_basic(index):
-        return out
-    return runs_once(out)
+    return out if index.__class__ is int or is_basic(index) else runs_once(out)
 
 
 def numbers_first(

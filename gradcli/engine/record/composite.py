@@ -21,8 +21,8 @@ _HOLDS_PLACES = frozenset(
     f"{name}Backward{number}"
     for number, names in enumerate((
         "Max Min Sort Topk Kthvalue Mode Median Nanmedian Cummax Cummin Gather Index IndexSelect "
-        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut",
-        "Median Nanmedian",
+        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce",
+        "Median Nanmedian Scatter IndexFill",
     ))
     for name in names.split()
 )  # fmt: skip
@@ -142,9 +142,9 @@ def formatted(value: Any, *inputs: Any, gapless: bool = False, lone: bool = Fals
     return rowwise(value)
 
 
-def runs_once(value: Tensor) -> Tensor:
+def runs_once(value: Any) -> Any:
     """``value``, whose node is freed after backward, as PyTorch's is, though it saves no tensor."""
-    if value.edge is not None and not value.edge.saved:
+    if isinstance(value, Plain) and value.edge is not None and not value.edge.saved:
         value.edge.saved = (None, None, None)
     return value
 
