@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import ones_like
+from gradcli.ops.comparison import ones_like, zeros_like
 from gradcli.ops.conversion import conj
 from gradcli.ops.errors import LinAlgFault, bad_shape, bad_value
 from gradcli.ops.indexing import getitem
@@ -172,5 +172,5 @@ def solvable(r: Any) -> Any:
     raw = getattr(raw, "array", raw)
     if not isinstance(raw, np.ndarray) or np.diagonal(raw, axis1=-2, axis2=-1).all():
         return r
-    lost = sum(where(diagonal(r) == 0, np.nan, 0.0), -1, True)
-    return r + unsqueeze(lost, -1)
+    own = diagonal(r)
+    return r + unsqueeze(sum(where(own == 0, np.nan, zeros_like(own)), -1, True), -1)
