@@ -21,11 +21,11 @@ from gradcli.engine.record.dtype_checks import of_truths, one_filling, one_numbe
 from gradcli.engine.record.inplace import (
     check_writable,
     edge_before_write,
-    keep_on,
     overlap,
     overtake,
     rewrite,
     set_item,
+    stand_at,
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -108,10 +108,8 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             raise no_room(self.array.shape, result.array.shape)
         node = result.edge
         set_item(self, Ellipsis, result)
-        is_view = self.meta is not None and self.meta.base is not None
-        if node is not None and not is_view:
-            keep_on(self, node)
-            self.edge = node
+        if node is not None and (self.meta is None or self.meta.base is None):
+            stand_at(self, node)
         return self
 
     method.declared = function  # type: ignore[attr-defined]

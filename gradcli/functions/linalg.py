@@ -5,6 +5,7 @@ Everything takes stacks of matrices and is differentiable to any order where PyT
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -177,10 +178,7 @@ def _solved(A: Any, B: Any, left: bool, upper: bool | None = None) -> Any:
 
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """``solve`` and LAPACK's ``info``: above 0 for a singular matrix, whose solution is NaN."""
-
-    def solved(A: Any, B: Any) -> Any:
-        return solve(A, B, left=left)
-
+    solved = functools.partial(solve, left=left)
     result, info = _tried("torch.linalg.solve_ex", solved, A, check_errors, B)
     return results("linalg_solve_ex", result=result, info=info)
 

@@ -42,7 +42,7 @@ from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.graph.node import hooked
 from gradcli.engine.graph.own_passes import in_own_passes
 from gradcli.engine.record.captures import refuse_captured
-from gradcli.engine.record.composite import is_batch
+from gradcli.engine.record.composite import bottom, is_batch
 from gradcli.engine.record.dtype_checks import one_number
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
 from gradcli.engine.tensor.attributes import Facts
@@ -66,13 +66,6 @@ from gradcli.transforms.levels import running
 def rank_of(value: Any) -> int:
     """The level of a value: 1 for a Tensor, more for what stands for one in a transform."""
     return getattr(value, "__gradcli_rank__", 0)
-
-
-def bottom(value: Any) -> Tensor:
-    """The Tensor inside tangents and batches."""
-    while isinstance(value, Layer):
-        value = value.content
-    return value
 
 
 def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:

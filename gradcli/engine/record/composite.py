@@ -237,7 +237,9 @@ def watch(value: Any, hook: Callable[[Any], Any]) -> None:
 
 def untracked(value: Any) -> Any:
     """``value`` out of the graph but with its tangents: what PyTorch computes in ``no_grad``."""
-    with no_grad():  # not ``detach``: the graph from which ``linearize`` reads tangents goes on
+    if isinstance(value, Plain):
+        return value.detach()
+    with no_grad():  # in which the graph that ``linearize`` reads tangents from goes on
         return OPERATORS["clone"](value)
 
 
