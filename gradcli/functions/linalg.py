@@ -55,6 +55,7 @@ from gradcli.functions.matrices import (
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
+from gradcli.ops.decompositions.matrix_errors import not_square, stopped_at
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_value
@@ -126,8 +127,6 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
 @by_element
 def _stopped_at(A: Any, definite: bool) -> Any:
     """LAPACK's ``info`` of each matrix."""
-    from gradcli.ops.decompositions.matrix_errors import stopped_at
-
     return wrap(stopped_at(A.array, definite)[()], dtypes.int32)
 
 
@@ -318,8 +317,6 @@ def cond(A: Any, p: Order | None = None) -> Any:
     of_matrices("linalg.cond: The input tensor", A)
     by_inverse = p not in (None, 2, -2) and (isinstance(p, str) or A.numel())
     if by_inverse and A.shape[-1] != A.shape[-2]:
-        from gradcli.ops.decompositions.matrix_errors import not_square
-
         raise not_square(f"linalg.cond(ord={p})", tuple(A.shape))
     if not A.numel():
         return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0

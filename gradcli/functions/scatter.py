@@ -69,15 +69,13 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """``input`` with ``source`` written (or added) where ``index`` counts in the flat tensor."""
     same_dtype(input, source, "put_(): self and source expected to have the same dtype")
-    if is_batch(index):
-        written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
-        return called(O["reshape"](written, tuple(input.shape)), "PutBackward0", input, source)
-    index = whole(index, "put_(): Expected a long tensor for index, but got {}")
-    if index.size != source.numel():
-        said = "put_(): Expected source and index to have the same number of elements"
-        raise IndexFault("E0301", said)
-    within_flat(index, input.numel())
-    flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
+    if not is_batch(index):
+        index = whole(index, "put_(): Expected a long tensor for index, but got {}")
+        if index.size != source.numel():
+            said = "put_(): Expected source and index to have the same number of elements"
+            raise IndexFault("E0301", said)
+        within_flat(index, input.numel())
+    flat, values = O["reshape"](input, (-1,)), O["reshape"](source, tuple(index.shape))
     written = index_put(flat, (index,), values, accumulate)
     return called(O["reshape"](written, tuple(input.shape)), "PutBackward0", input, source)
 
@@ -89,8 +87,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     if is_batch(mask):
         return mask.each_of(masked_scatter, (input, mask, source), {})
     shape = meeting_shape(mask, input)
-    mask = np.asarray(mask.array)
-    mask = np.broadcast_to(mask, shape)
+    mask = np.broadcast_to(np.asarray(mask.array), shape)
     wide = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
     if source.numel() < count:

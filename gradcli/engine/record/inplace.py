@@ -274,29 +274,29 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     if mode.watching and root.meta is not None:
         outer = getattr(root.meta, "outer", None)  # what the target is the data of
         argument = argument or _of_argument(outer)
+    leaf = "a leaf Variable that requires grad is being used in an in-place operation."
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
-        said = "a leaf Variable that requires grad is being used in an in-place operation."
-        told = f"a view of {said}" if through_view or base is not None else None
+        told = f"a view of {leaf}" if through_view or base is not None else None
         mend = "write x = x + 1, or change it inside no_grad()"
-        raise RuntimeFault("E0408", said, help=mend, torch=told)
-    recorded = base is not None and any(map(in_graph, (base, target, *others)))
-    if base is not None and recorded and target.meta.made is not None:
+        raise RuntimeFault("E0408", leaf, help=mend, torch=told)
+    if base is None:
+        return
+    recorded = any(map(in_graph, (base, target, *others)))
+    if recorded and target.meta.made is not None:
         raise refusal(target.meta.made, output_name(place_of(target)), "is being modified inplace")
-    if base is not None and base.edge is not None and not isinstance(base.own_array(), np.ndarray):
+    if base.edge is not None and not isinstance(base.own_array(), np.ndarray):
         said = "on this device an in-place write to a view of a tensor in the graph is not recorded"
         mend = "write to the base by index (x[0] = v), or build the new tensor with where or cat"
         raise RuntimeFault("E0409", said, help=mend)
-    if base is not None and (
-        AccumulateGrad in (base.edge.__class__, target.edge.__class__)
-        # Turned off since; where nothing is shown, nothing of the base is in a graph either.
-        or (base.edge is None and target.edge is not None and target.array.size)
-    ):
-        raise RuntimeFault(
-            "E0408",
-            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-            help="write to a clone() of the leaf, or change it inside no_grad()",
+    # Turned off since; where nothing is shown, nothing of the base is in a graph either.
+    rested = base.edge is None and target.edge is not None and target.array.size
+    if rested or AccumulateGrad in (base.edge.__class__, target.edge.__class__):
+        said = (
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
-    if base is not None and recorded and share_memory(base.own_array()):
+        mend = "write to a clone() of the leaf, or change it inside no_grad()"
+        raise RuntimeFault("E0408", said, help=mend)
+    if recorded and share_memory(base.own_array()):
         raise written_twice()  # the graph follows a write to all of such a base alone
 
 

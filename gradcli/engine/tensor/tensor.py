@@ -628,14 +628,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
-        if self.edge is None:
-            raise RuntimeFault(
-                "E0404", "cannot register a hook on a tensor that doesn't require gradient"
-            )
         if self.edge.__class__ is not AccumulateGrad:
-            raise RuntimeFault(
-                "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
-            )
+            said = "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            if self.edge is None:
+                said = "cannot register a hook on a tensor that doesn't require gradient"
+            raise RuntimeFault("E0404", said)
         return hooked(self.edge, "post_hooks", hook)
 
     def __hash__(self) -> int:
