@@ -291,11 +291,8 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     # Turned off since; where nothing is shown, nothing of the base is in a graph either.
     rested = base.edge is None and target.edge is not None and target.array.size
     if rested or AccumulateGrad in (base.edge.__class__, target.edge.__class__):
-        said = (
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        )
         mend = "write to a clone() of the leaf, or change it inside no_grad()"
-        raise RuntimeFault("E0408", said, help=mend)
+        raise RuntimeFault("E0408", f"a view of {leaf}", help=mend)
     if recorded and share_memory(base.own_array()):
         raise written_twice()  # the graph follows a write to all of such a base alone
 
