@@ -24,6 +24,7 @@ from gradcli.engine.dtypes import bool_ as bool
 from gradcli.engine.dtypes import float32 as float
 from gradcli.engine.dtypes import int32 as int
 from gradcli.engine.record.face import face as _face
+from gradcli.engine.record.face import looking as _looking
 from gradcli.engine.record.face import published as _published
 from gradcli.engine.source_location import is_warn_always_enabled, set_warn_always
 from gradcli.engine.source_location import warn_once as _warn_once
@@ -69,19 +70,26 @@ _table = {**{n: v for n, v in _public_operators().items() if n not in _own}, **_
 globals().update({name: _face(function, name) for name, function in _table.items()})
 globals().update(_creation.TYPED)
 globals().update(
-    (name, _filling(globals()[name]))
+    (name, _filling(_face(globals()[name], name)))
     for name in (
-        "empty", "normal", "ones", "rand", "randint", "randn", "range", "zeros",
+        "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randn",
+        "randperm", "zeros",
     )
 )  # fmt: skip
 globals().update(
-    (name, _filling(_face(globals()[name], name)))
-    for name in ("arange", "eye", "full", "linspace", "logspace", "randperm")
+    (name, _filling(_looking(globals()[name], name))) for name in ("normal", "randint", "range")
 )
 globals().update(
     (name, _face(globals()[name]))
     for name in ("bernoulli", "complex", "multinomial", "tril_indices", "triu_indices")
 )
+globals().update(
+    (name, _looking(globals()[name]))
+    for name in (
+        "as_tensor", "asarray", "empty_like", "frombuffer", "full_like", "ones_like", "rand_like",
+        "randint_like", "randn_like", "scalar_tensor", "tensor", "zeros_like",
+    )
+)  # fmt: skip
 
 
 def _of_method(name: str) -> object:

@@ -111,15 +111,15 @@ class Evaluator:
         # The functions that a program calls are its own; a row cannot put a number in their place.
         self.names = {
             name: None
-            for name in program.checked.outer
-            if name not in program.checked.called and not callable(NAMES.get(name))
+            for name in program.names.outer
+            if name not in program.names.called and not callable(NAMES.get(name))
         }
         self.wrt = None if wrt is None else tuple(dict.fromkeys(wrt))
         for name in (*(self.wrt or ()), *(constants or ())):
             if name not in self.names:
                 mend = f"its variables: {', '.join(self.names) or 'none'}"
                 raise ValueFault("E0910", f"{name!r} is not a variable of this program", help=mend)
-        program.checked.require(program.free)
+        program.names.require(program.free)
         self.grad = grad
         self.cotangent = None if cotangent is None else tensor(cotangent, dtype=dtype)
         self.constants = dict(constants or {})
@@ -128,7 +128,7 @@ class Evaluator:
             if not grad or name not in (self.wrt or ())
         }  # fmt: skip
         self._dtype = to_dtype(dtype)
-        torch = program.checked.uses_torch and dtype == "float64"
+        torch = program.names.uses_torch and dtype == "float64"
         self._default = to_dtype("float32") if torch else self._dtype
         self._known: set[tuple[str, ...]] = set()
         self._plans: dict[tuple, Plan] = {}
@@ -288,7 +288,7 @@ class Evaluator:
         """Check once for each set of fields that nothing is missing. Raises SyntaxFault (E0202)."""
         have = [*given, *self._fixed]
         try:
-            self.program.checked.require([*have, *self.program.checked.called])
+            self.program.names.require([*have, *self.program.names.called])
         except Fault as fault:
             name = next((n for n in self.program.free if n not in have), "")
             fault.help = f"give the row a field `{name}`"

@@ -256,7 +256,7 @@ class _Function:
         self.evaluator = worker.evaluator_of(job, program, False)
         self.program, self.limits = program, worker.limits
         self.values = {n: tensor(v) for n, v in worker.values(used).items()}
-        program.checked.require([*self.values, *program.checked.called])
+        program.names.require([*self.values, *program.names.called])
         self.wrt = [n for n, v in self.values.items() if v.dtype.differentiable]
         if job.wrt is not None:
             for name in job.wrt:

@@ -1,8 +1,9 @@
 """The file that a batch writes, in any of its forms: it appears whole, by rename, at the end.
 
-Until then it is called ``FILE.gradcli-partial``, which one run at a time may write to; what a
-killed run left of that is written over. A pipe or a device is written to as it is. Rows that
-failed stand in ``FILE.errors.jsonl`` where the form has no place for errors.
+Until then it is called ``FILE.gradcli-partial`` (beside what FILE leads to where it is a link),
+which one run at a time may write to; what a killed run left of that is written over. A pipe or a
+device is written to as it is. Rows that failed stand in ``FILE.errors.jsonl`` where the form has no
+place for errors.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from gradcli.ops.errors import ValueFault
 
 ROW_GROUP = 1 << 16
 """Rows that are written at once, and of a row group of a Parquet file."""
+_PARTIAL = ".gradcli-partial"
 
 
 class Output:
@@ -55,7 +57,8 @@ class Output:
         name = path or ""
         try:
             if os.path.isfile(name) or not os.path.exists(name):
-                return _of_this_run(f"{name}.gradcli-partial")
+                target = os.path.realpath(name) if os.path.islink(name) else name  # the link stays
+                return _of_this_run(target + _PARTIAL)
             return open(name, "wb")
         except OSError as problem:
             said = f"cannot write {path}: {problem.strerror or problem}"
@@ -106,23 +109,23 @@ class Output:
             with contextlib.suppress(OSError):  # of an earlier run
                 os.unlink(said)
         else:
-            self._settle(self._errors, said)
-        self._settle(self.file, self.path)
+            self._settle(self._errors)
+        self._settle(self.file)
 
-    def _settle(self, file: BinaryIO, path: str) -> None:
+    def _settle(self, file: BinaryIO) -> None:
         file.flush()
         if self.lasting:
             with contextlib.suppress(OSError):  # a pipe or a device has nothing to keep
                 os.fsync(file.fileno())
-        if file.name != path:
-            os.replace(file.name, path)  # while it is open, so that no other run can have it
+        if file.name.endswith(_PARTIAL):  # while it is open, so that no other run can have it
+            os.replace(file.name, file.name.removesuffix(_PARTIAL))
         file.close()
 
     def abandon(self) -> None:
         """Leave no half file behind."""
-        for file, name in ((self.file, self.path), (self._errors, f"{self.path}.errors.jsonl")):
+        for file in (self.file, self._errors):
             if self.path is not None and file is not None and not file.closed:
-                if file.name != name:
+                if file.name.endswith(_PARTIAL):
                     with contextlib.suppress(OSError):
                         os.unlink(file.name)
                 with contextlib.suppress(OSError):

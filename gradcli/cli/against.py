@@ -262,7 +262,7 @@ def _close(sample: Sample, name: str, enough: float) -> bool:
 
 def _prepared(job: Job, text: str, name: str) -> Program:
     program = prepare(Source(text, f"--against {name}"))
-    program.checked.require({*job.leaves, *job.fixed})
+    program.names.require({*job.leaves, *job.fixed})
     return program
 
 

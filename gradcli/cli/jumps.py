@@ -93,7 +93,7 @@ def _said(job: Job, names: Sequence[str]) -> list[str]:
         steps = steps_of(job.program.checked)
     except Fault:  # a program that is no sequence of steps
         return [said]
-    if found := kinks(steps, names, ("abs(",), 2):
+    if found := kinks(steps, names, ("abs(1/x)",), 2):
         return [f"{said} ({'; '.join(found)})"]
     kinds = {OPERATORS[s.op].kind if s.op in OPERATORS else "" for s in steps if s.inputs}
     return [] if kinds <= {"elementwise", "linear", "bilinear"} else [said]  # steep, not a kink

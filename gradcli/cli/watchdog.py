@@ -30,7 +30,7 @@ from gradcli.ops.memory_budget import (
 )
 
 GRACE = 2.0
-"""Seconds after the limit until the process is ended from outside the computation."""
+"""The most seconds after the limit until the process is ended from outside the computation."""
 PULSE = 0.1
 """Seconds between two looks."""
 PATIENCE = 0.5
@@ -194,7 +194,7 @@ def _guard(reading: int) -> None:
             else:
                 _pressed(reading, 1.0)
             continue
-        left = watch.deadline + GRACE - time.monotonic()
+        left = watch.deadline + min(GRACE, 0.2 + 0.2 * watch.seconds) - time.monotonic()
         if left <= 0:
             _end(f"E0608]: the evaluation took longer than {watch.seconds:g} s",
                  "--timeout SECONDS raises the limit")  # fmt: skip

@@ -16,12 +16,14 @@ from contextvars import ContextVar
 from typing import Any
 
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.torch_messages import not_a
 
 
 class State:
     """The modes of a thread; ``current()`` is that of the calling one. Never written to.
 
-    grad        whether operations are recorded
+    grad        whether operations are recorded: where that is enabled, and inference mode is off
+    enabled     whether the gradient mode is on
     inference   whether results stay out of every graph for good
     mixes       whether products take tensors of two element types: where formulas are computed
     placed      whether a node notes the line of the user's program that made it
@@ -37,11 +39,12 @@ class State:
     """
 
     __slots__ = (
-        "annotate", "grad", "inference", "inspect", "mixes", "passing", "placed", "plain",
-        "saving", "saving_off", "variants",
+        "annotate", "enabled", "grad", "inference", "inspect", "mixes", "passing", "placed",
+        "plain", "saving", "saving_off", "variants",
     )  # fmt: skip
 
     grad: bool
+    enabled: bool
     inference: bool
     mixes: bool
     placed: bool
@@ -51,38 +54,39 @@ class State:
     saving: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]
     saving_off: str | None
     plain: bool
-    # Of a State without hooks and passes: those that differ in ``grad`` and ``inference`` alone.
+    # Of a State without hooks and passes: those that differ in ``enabled``, ``inference`` alone.
     # Others are not kept here, since what they hold would stay alive in the cycle.
     variants: dict[tuple[bool, bool], State] | None
 
     def __init__(self, **modes: Any) -> None:
         for name in _FIELDS:
             setattr(self, name, modes[name])
+        self.grad = self.enabled and not self.inference
         self.plain = self.grad and not (self.placed or self.annotate or self.saving)
         holds = self.saving or not (self.inspect is self.passing is self.saving_off is None)
-        self.variants = None if holds else {(self.grad, self.inference): self}
+        self.variants = None if holds else {(self.enabled, self.inference): self}
 
     def replaced(self, **changes: Any) -> State:
         """A State that differs in ``changes``."""
         return State(**{name: getattr(self, name) for name in _FIELDS} | changes)
 
-    def recording(self, grad: bool, inference: bool) -> State:
+    def recording(self, enabled: bool, inference: bool) -> State:
         """A State that differs in these two modes."""
         variants = self.variants
         if variants is None:
-            return self.replaced(grad=grad, inference=inference)
+            return self.replaced(enabled=enabled, inference=inference)
         try:
-            return variants[grad, inference]
+            return variants[enabled, inference]
         except KeyError:
-            found = self.replaced(grad=grad, inference=inference)
+            found = self.replaced(enabled=enabled, inference=inference)
             found.variants = variants
-            variants[grad, inference] = found
+            variants[enabled, inference] = found
             return found
 
 
-_FIELDS = tuple(name for name in State.__slots__ if name not in ("plain", "variants"))
+_FIELDS = tuple(name for name in State.__slots__ if name not in ("grad", "plain", "variants"))
 _DEFAULTS = State(
-    grad=True, inference=False, mixes=False, placed=False, annotate=False, inspect=None,
+    enabled=True, inference=False, mixes=False, placed=False, annotate=False, inspect=None,
     passing=None, saving=(), saving_off=None,
 )  # fmt: skip
 _state: ContextVar[State] = ContextVar("modes", default=_DEFAULTS)
@@ -169,7 +173,7 @@ class _Modes:
         if value:
             self.inferring = True
         state = current()
-        restore(state.recording(state.grad, value))
+        restore(state.recording(state.enabled, value))
 
 
 mode = _Modes()
@@ -313,8 +317,8 @@ def refuse_node_hook() -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded now."""
-    return mode.grad
+    """Whether the gradient mode is on; operations are recorded where inference mode is off too."""
+    return current().enabled
 
 
 def is_inference_mode_enabled() -> bool:
@@ -349,14 +353,14 @@ class _Switch:
 
     def __enter__(self) -> None:
         before = current()
-        inside = before.recording(self.value and not before.inference, before.inference)
+        inside = before.recording(self.value, before.inference)
         self.previous = before, inside
         restore(inside)
 
     def __exit__(self, *exc: object) -> None:
         before, inside = self.previous
         state = current()  # another one where a mode was changed that goes on
-        restore(before if state is inside else state.recording(before.grad, state.inference))
+        restore(before if state is inside else state.recording(before.enabled, state.inference))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(function, type):
@@ -372,7 +376,7 @@ class _Switch:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._twin():
+            with self.clone():
                 return function(*args, **kwargs)
 
         return wrapped
@@ -386,14 +390,14 @@ class _Switch:
             resume, sent = generator.send, None
             while True:
                 try:
-                    with self._twin():
+                    with self.clone():
                         value = resume(sent)
                 except StopIteration as end:
                     return end.value
                 try:
                     resume, sent = generator.send, (yield value)
                 except GeneratorExit:
-                    with self._twin():
+                    with self.clone():
                         generator.close()
                     raise
                 except BaseException as fault:
@@ -401,8 +405,10 @@ class _Switch:
 
         return wrapped
 
-    def _twin(self) -> _Switch:
+    def clone(self) -> _Switch:
         """A fresh switch of the same kind, so that a decorated function may call itself."""
+        if not self.bare:  # switches at once
+            return type(self)(self.value)
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         return twin
@@ -434,10 +440,8 @@ class set_grad_enabled(_Switch):
 
     def __init__(self, enabled: bool) -> None:
         if not isinstance(enabled, bool):
-            name = type(enabled).__name__
-            said = f"set_grad_enabled(): argument 'enabled' must be bool, not {name}"
-            told = f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {name}"
-            raise TypeFault("E0302", said, help="write set_grad_enabled(True)", torch=told)
+            mend = "write set_grad_enabled(True)"
+            raise not_a("bool", "set_grad_enabled", "enabled", 1, enabled, mend)
         super().__init__()
         self.value = bool(enabled)
         self._turn()
@@ -445,9 +449,6 @@ class set_grad_enabled(_Switch):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         self.__exit__()  # a decorator switches for the calls only
         return super().__call__(function)
-
-    def _twin(self) -> _Switch:
-        return type(self)(self.value)
 
     def __enter__(self) -> None:
         before = self.previous[0]
@@ -474,9 +475,6 @@ class set_multithreading_enabled(_Switch):
         self.previous, self.value = transformed.multithreading, bool(mode)
         transformed.multithreading = self.value
 
-    def _twin(self) -> _Switch:
-        return type(self)(self.value)
-
     def __enter__(self) -> None:
         """It is on already."""
 
@@ -497,6 +495,8 @@ class inference_mode(_Switch):
     """
 
     def __init__(self, mode: bool = True) -> None:
+        if not isinstance(mode, bool):
+            raise not_a("bool", "inference_mode", "mode", 1, mode)
         super().__init__()
         self.enabled = mode
 
@@ -506,7 +506,7 @@ class inference_mode(_Switch):
         state = current()
         # As in PyTorch, where a guard ends when the next one takes its place.
         grad, inference = self.previous or (not self.enabled, self.enabled)
-        self.previous = state.grad, state.inference
+        self.previous = state.enabled, state.inference
         restore(state.recording(grad, inference))
 
     def __exit__(self, *exc: object) -> None:

@@ -77,7 +77,7 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     return dtype.entry(value)
 
 
-def rsub(input: Any, other: Operand, *, alpha: Any = 1) -> Any:
+def rsub(input: Any, other: Operand, alpha: Any = 1) -> Any:
     """``other - alpha * input``."""
     out = sub(other, input, alpha=alpha)
     return called(out, "RsubBackward0", input, other) if isinstance(other, Plain) else out
@@ -393,8 +393,9 @@ def distances(gaps: Any, p: float) -> Any:
 def angle(input: Any) -> Any:
     """The angle of complex numbers; of real ones 0 or pi."""
     if input.is_complex():
-        return called(O["atan2"](input.imag, input.real), "AngleBackward0")
-    return O["where"](input < 0, np.pi, 0.0 * O["where"](O["isinf"](input), 0.0, input) + 0.0)
+        return called(O["atan2"](input.imag, input.real), "AngleBackward0", input)
+    flat = 0.0 * O["where"](O["isinf"](input), 0.0, input) + 0.0
+    return called(O["where"](input < 0, np.pi, flat), "AngleBackward0", input)
 
 
 def polar(abs: Any, angle: Any) -> Any:

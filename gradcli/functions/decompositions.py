@@ -31,7 +31,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.functions.matrices import of_matrices, one_triangle
+from gradcli.functions.matrices import adjoint, of_matrices, one_triangle
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.dims import in_columns
 from gradcli.ops.errors import (
@@ -148,7 +148,7 @@ def torch_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
         u, v = (input.detach().new_zeros((*input.shape[:-2], k, k)) for k in input.shape[-2:])
         return results("svd", U=u, S=s, V=v)
     u, s, vh = svd(input, not some)
-    return results("svd", U=u, S=s, V=_mH(vh))
+    return results("svd", U=u, S=s, V=adjoint(vh))
 
 
 def svdvals(A: Any, *, driver: str | None = None) -> Any:

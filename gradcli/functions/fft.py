@@ -19,8 +19,10 @@ from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import in_order, normal_dim, normal_dims
 from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_value
+from gradcli.ops.fft import OTHER
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -70,8 +72,13 @@ def _floating(input: Any) -> Any:
 
 def _transform(input: Any, n: int | None, dim: int, norm: str | None, inverse: bool) -> Any:
     input = _sized(_floating(input), n, dim)
-    out = _laid(_O["fourier"](_complex(input), dim, inverse, _norm(norm)), input, dim)
-    return out if input.dtype.is_complex else called(out, "FftR2CBackward0", input)
+    scale = _norm(norm)
+    if input.dtype.is_complex:
+        return _laid(_O["fourier"](input, dim, inverse, scale), input, dim)
+    if inverse:  # of real numbers a view, whose conjugate is yet to be taken
+        return conj(_transform(input, None, dim, OTHER[scale], False))
+    found = _laid(_O["fourier"](_complex(input), dim, False, scale), input, dim)
+    return called(found, "FftR2CBackward0", input)
 
 
 def _laid(out: Any, input: Any, dim: int | Sequence[int], last: int | None = None) -> Any:
@@ -117,47 +124,41 @@ def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
         kind = input.dtype.scalar_name
         raise bad_dtype(f"rfft expects a real input tensor, but got {kind}", help="use fft")
     input = _sized(_floating(input), n, dim)
-    half = _half(fft(input, None, dim, norm), dim)
+    axis = normal_dim(dim, input.ndim)
+    part = (*(slice(None),) * axis, slice(0, input.shape[axis] // 2 + 1))
+    half = _O["getitem"](fft(input, None, dim, norm), part)
     return called(_laid(half, input, dim), "FftR2CBackward0", input)
 
 
-def _half(full: Any, dim: int) -> Any:
-    axis = normal_dim(dim, len(full.shape))
-    part = slice(0, full.shape[axis] // 2 + 1)
-    return _O["getitem"](full, (slice(None),) * axis + (part,))
+def _of_half(transform: Callable[..., Any], name: str, doc: str) -> Any:
+    def of_half(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        axis = _axis(input, dim)
+        n = 2 * (input.shape[axis] - 1) if n is None else n
+        if n < 1:
+            raise bad_value(f"Invalid number of data points ({n}) specified")
+        half = _complex(_sized(_floating(input), n // 2 + 1, axis))
+        tail = _O["getitem"](half, (*(slice(None),) * axis, slice(1, (n + 1) // 2)))
+        whole = _O["cat"](half, _O["conj"](_O["flip"](tail, (axis,))), dim=axis)
+        found = _O["real"](transform(whole, n, axis, norm))
+        return called(_laid(found, half, axis), "FftC2RBackward0")
+
+    return named(of_half, name, doc)
 
 
-def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out)."""
-    axis = _axis(input, dim)
-    n = 2 * (input.shape[axis] - 1) if n is None else n
-    found = _O["real"](ifft(_mirrored(input, n, axis), n, axis, norm))
-    return called(_laid(found, input, axis), "FftC2RBackward0")
-
-
-def _mirrored(input: Any, n: int, axis: int) -> Any:
-    """The whole spectrum of real numbers from its first half."""
-    if n < 1:
-        raise bad_value(f"Invalid number of data points ({n}) specified")
-    half = _sized(_floating(input), n // 2 + 1, axis)
-    before = (slice(None),) * axis
-    tail = _O["getitem"](half, (*before, slice(1, (n + 1) // 2)))
-    return _O["cat"](half, _O["conj"](_O["flip"](tail, (axis,))), dim=axis)
-
-
-def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The transform of a signal whose other half is its mirror image: real numbers."""
-    axis = _axis(input, dim)
-    n = 2 * (input.shape[axis] - 1) if n is None else n
-    found = _O["real"](fft(_mirrored(input, n, axis), n, axis, norm))
-    return called(_laid(found, input, axis), "FftC2RBackward0")
+irfft = _of_half(
+    ifft, "irfft",
+    "The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out).",
+)  # fmt: skip
+hfft = _of_half(
+    fft, "hfft", "The transform of a signal whose other half is its mirror image: real numbers."
+)
 
 
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of ``hfft``."""
     if input.dtype.is_complex:
         raise bad_dtype(f"ihfft expects a real input tensor, but got {input.dtype.scalar_name}")
-    return called(_laid(_half(ifft(input, n, dim, norm), dim), input, dim), "FftR2CBackward0")
+    return conj(rfft(input, n, dim, OTHER[_norm(norm)]))
 
 
 Sizes = int | Sequence[int] | None
@@ -189,59 +190,62 @@ def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | 
     return places
 
 
-def fftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """``fft`` along several dimensions, all if none are named."""
-    out, places = input, _places(input, s, dim)
+def _fitted(input: Any, places: Sequence[tuple[int | None, int]]) -> Any:
+    """``input`` with so many entries along each dimension."""
     for n, d in places:
-        out = fft(out, n, d, norm)
-    return _laid(out, input, [d for _, d in places]) if places else _complex(out)
+        input = _sized(_floating(input), n, d)
+    return input
 
 
-def ifftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of ``fftn``."""
-    out, places = input, _places(input, s, dim)
-    for n, d in places:
-        out = ifft(out, n, d, norm)
-    return _laid(out, input, [d for _, d in places]) if places else _complex(out)
+def _of_all(last: Callable[..., Any], before: Callable[..., Any], doc: str) -> Any:
+    """``last`` along the last of several dimensions, ``before`` along the others before it."""
+    half = last is not before  # of real numbers, of whose spectrum half is given
+
+    def of_all(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
+        places = _places(input, s, dim, of_all.__name__ * half)
+        dims, n = [d for _, d in places], places[-1][0] if half else None
+        if n is not None:
+            places[-1] = max(1, n // 2 + 1), dims[-1]
+        out = input = _complex(_fitted(input, places))
+        for d in dims[:-1] if half else dims:
+            out = before(out, None, d, norm)
+        if half:
+            return _laid(last(out, n, dims[-1], norm), input, dims, dims[-1])
+        return _laid(out, input, dims) if dims else out
+
+    return named(of_all, f"{last.__name__}n", doc)
+
+
+fftn = _of_all(fft, fft, "``fft`` along several dimensions, all if none are named.")
+ifftn = _of_all(ifft, ifft, "The inverse of ``fftn``.")
+irfftn = _of_all(irfft, ifft, "The inverse of ``rfftn``.")
+hfftn = _of_all(
+    hfft, fft, "``hfft`` along the last of several dimensions, ``fft`` along the others."
+)
 
 
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``rfft`` along the last of several dimensions, ``fft`` along the others."""
-    *others, (last, axis) = _places(input, s, dim, "rfftn")
+    places = _places(input, s, dim, "rfftn")
     if input.dtype.is_complex:
         kind = input.dtype.scalar_name
         raise bad_dtype(f"rfftn expects a real-valued input tensor, but got {kind}")
-    out = rfft(input, last, axis, norm)
-    for n, d in others:
-        out = fft(out, n, d, norm)
-    return _laid(out, input, [axis, *(d for _, d in others)], axis)
-
-
-def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of ``rfftn``."""
-    *others, (last, axis) = _places(input, s, dim, "irfftn")
-    out = input
-    for n, d in others:
-        out = ifft(out, n, d, norm)
-    return _laid(irfft(out, last, axis, norm), input, [axis, *(d for _, d in others)], axis)
-
-
-def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """``hfft`` along the last of several dimensions, ``fft`` along the others."""
-    *others, (last, axis) = _places(input, s, dim, "hfftn")
-    out = input
-    for n, d in others:
-        out = fft(out, n, d, norm)
-    return _laid(hfft(out, last, axis, norm), input, [axis, *(d for _, d in others)], axis)
+    *others, axis = [d for _, d in places]
+    input = _fitted(input, places)
+    out = rfft(input, None, axis, norm)
+    for d in others:
+        out = fft(out, None, d, norm)
+    return _laid(out, input, [*others, axis], axis)
 
 
 def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of ``hfftn``."""
-    *others, (last, axis) = _places(input, s, dim, "ihfftn")
-    half = out = ihfft(input, last, axis, norm)
-    for n, d in others:
-        out = ifft(out, n, d, norm)
-    return _laid(out, half, [d for _, d in others]) if others else out
+    places = _places(input, s, dim, "ihfftn")
+    *others, axis = [d for _, d in places]
+    out = half = ihfft(_fitted(input, places), None, axis, norm)
+    for d in others:
+        out = ifft(out.resolve_conj(), None, d, norm)
+    return _laid(out, half, others) if others else out
 
 
 def _in_two(function: Callable[..., Any], doc: str) -> Any:
@@ -263,14 +267,19 @@ ihfft2 = _in_two(ihfftn, "The inverse of ``hfft2``.")
 
 def fftshift(input: Any, dim: Any = None) -> Any:
     """The frequency 0 moved to the middle."""
-    dims = normal_dims(dim, len(input.shape))
-    return _O["roll"](input, tuple(input.shape[d] // 2 for d in dims), dims)
+    return _shifted(input, dim, 0)
 
 
 def ifftshift(input: Any, dim: Any = None) -> Any:
     """The inverse of ``fftshift``."""
+    return _shifted(input, dim, 1)
+
+
+def _shifted(input: Any, dim: Any, more: int) -> Any:
     dims = normal_dims(dim, len(input.shape))
-    return _O["roll"](input, tuple((input.shape[d] + 1) // 2 for d in dims), dims)
+    if dim == () or dim == []:
+        raise bad_value("`shifts` required")
+    return _O["roll"](input, tuple((input.shape[d] + more) // 2 for d in dims), dims)
 
 
 def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, *leaf: Any) -> Tensor:
@@ -282,7 +291,7 @@ def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, *leaf: Any) ->
 
 def fftfreq(
     n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    layout: Any = None, pin_memory: bool = False,
+    layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of ``fft``'s entries for samples ``d`` apart."""
     charge_shape(sizes_of((n,), "fftfreq"))
@@ -292,7 +301,7 @@ def fftfreq(
 
 def rfftfreq(
     n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    layout: Any = None, pin_memory: bool = False,
+    layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of ``rfft``'s entries for samples ``d`` apart."""
     charge_shape((n,))

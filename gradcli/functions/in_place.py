@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import inference_mode, no_grad
+from gradcli.engine.grad_mode import current, inference_mode, no_grad
 from gradcli.engine.graph.node import more, registered
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.arguments import Operand
@@ -34,7 +34,7 @@ from gradcli.functions.index import found
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_dtype, bad_type
 from gradcli.ops.operator import OPERATORS, Operator, is_number
-from gradcli.ops.torch_messages import no_cast, no_room, not_a
+from gradcli.ops.torch_messages import no_cast, no_room, not_a, too_big
 
 
 def writes(op: Operator) -> bool:
@@ -69,7 +69,12 @@ def augmented(op: Operator) -> Callable:
 
 
 def is_value(other: Any) -> bool:
-    """Whether an operand of a sign, ``x + other``, is a tensor, an array or a number."""
+    """Whether an operand of a sign, ``x + other``, is a tensor, an array or a number.
+
+    Raises OverflowFault (E0303) for a whole number that 64 bits do not hold.
+    """
+    if other.__class__ is int and not (-(2**63) <= other < 2**64 or current().mixes):
+        raise too_big(other)
     return hasattr(other, "__gradcli_rank__") or isinstance(
         other, int | float | complex | np.ndarray | np.generic
     )
@@ -92,10 +97,13 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
             raise (None if by_index else _wrong_result(self, args)) or fault from None
-        if getattr(getattr(function, "operator", 0), "dtypes", 0) == "compare":
+        operator: Any = getattr(function, "operator", None)
+        if getattr(operator, "dtypes", 0) == "compare":
             for a in (before, *others):  # whose slopes are 0, not missing
                 if in_graph(a) and a.dtype is self.dtype:
                     result = result + OPERATORS["drawn"](a, numbers=np.zeros(()))
+            name = f"{operator.name.capitalize()}Backward{len(others)}"
+            result = called(result, name, before, *others)
         if options.get("dtype") and result.dtype is not self.dtype:
             said = f"input tensor dtype {self.dtype.c_name} and output tensor dtype"
             raise bad_dtype(f"Bad in-place call: {said} {result.dtype.c_name} should match")
@@ -195,13 +203,13 @@ def _fill(self: Tensor, value: Operand) -> Tensor:
     return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 
 
-def _copy(self: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
-    if src is self and 0 in self.array.strides:
+def _copy(self: Tensor, other: Operand, non_blocking: bool = False) -> Tensor:
+    if other is self and 0 in self.array.strides:
         return rewrite(self)  # one place in memory may not be written twice, but this changes none
-    overlap(self, flipped_view(src) if getattr(src, "_flips", False) else src)
-    if isinstance(src, Plain) and src.array.ndim > self.array.ndim:
-        raise no_room(self.shape, src.shape)
-    set_item(self, Ellipsis, src)
+    overlap(self, flipped_view(other) if getattr(other, "_flips", False) else other)
+    if isinstance(other, Plain) and other.array.ndim > self.array.ndim:
+        raise no_room(self.shape, other.shape)
+    set_item(self, Ellipsis, other)
     return written(self, "CopyBackwards")
 
 
@@ -215,6 +223,11 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
         self.dtype.entry(value.item())  # which raises where it does not fit
     set_item(self, plain_index(mask.expand(self.shape)), value)
     return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
+
+
+def _addcmul(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    written_by: Callable[..., Tensor] = of_operator(OPERATORS["addcmul"])
+    return written_by(self, tensor1, tensor2, value=value)
 
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
@@ -289,7 +302,7 @@ def _map2(self: Tensor, x: Tensor, y: Tensor, function: Callable) -> Tensor:
 METHODS: dict[str, Callable] = {
     "add_": _with_alpha("add"), "sub_": _with_alpha("sub"), "subtract_": _with_alpha("sub"),
     "div_": _div, "divide_": _div, "true_divide_": _div, "addcdiv_": _addcdiv, "lerp_": _lerp,
-    "float_power_": _float_power,
+    "addcmul_": _addcmul, "float_power_": _float_power,
     "zero_": _zero, "fill_": _fill, "copy_": _copy, "masked_fill_": _masked_fill,
     "apply_": _apply, "map_": _map, "map2_": _map2,
 }  # fmt: skip

@@ -5,6 +5,7 @@ Each is a function and, where PyTorch has it so, a method of Tensor; ``arranging
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -380,6 +381,25 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     return tuple(places), src
 
 
+def _other_shape(input: Any, source: Any) -> Fault:
+    said = "source tensor shape must match self tensor shape, excluding the specified"
+    shapes = f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+    return bad_shape(f"{said} dimension. Got {shapes}")
+
+
+def _of_one_rank(function: Any) -> Any:
+    """A function that puts no vector into a number, nor a number into a vector."""
+
+    @wraps(function)
+    def call(input: Any, dim: int, index: Any, source: Any, *args: Any, **options: Any) -> Any:
+        if bool(len(input.shape)) is not bool(len(source.shape)):
+            raise _other_shape(input, source)
+        return function(input, dim, index, source, *args, **options)
+
+    return call
+
+
+@_of_one_rank
 @of_numbers_too
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
@@ -412,9 +432,7 @@ def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[i
         said = f"({index.size}) should be equal to source.size(dim): ({count}), for dim: {axis}"
         raise bad_shape(f"{name}(): Number of indices {said}")
     if (*own[:axis], *own[axis + 1 :]) != (*input.shape[:axis], *input.shape[axis + 1 :]):
-        said = "source tensor shape must match self tensor shape, excluding the specified"
-        shapes = f"self.shape = {list(input.shape)} source.shape = {list(own)}"
-        raise bad_shape(f"{said} dimension. Got {shapes}")
+        raise _other_shape(input, source)
     if input.numel() or input.ndim == 1:
         added = name == "index_add_" and input.ndim > 1
         _within(index, input.shape[axis], axis, RuntimeFault if added else IndexFault)
@@ -481,6 +499,7 @@ def scatter_reduce(
     return _reduced(input, places, src, reduce, include_self, "ScatterReduceBackward0")
 
 
+@_of_one_rank
 @by_element
 @of_numbers_too
 def index_reduce(

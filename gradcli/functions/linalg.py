@@ -44,13 +44,13 @@ from gradcli.functions.decompositions import (
 )
 from gradcli.functions.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from gradcli.functions.matrices import (
-    adjoint,
     beside,
     cholesky_factor,
     in_dtype,
     matrix_norm,
     of_matrices,
     one_triangle,
+    upper_factor,
 )
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
@@ -138,8 +138,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     """
     whole = one_triangle(A, "U" if upper else "L")
     low, info = _tried("linalg.cholesky_ex", _O["cholesky"], whole, check_errors)
-    low = columnwise(adjoint(low)) if upper else low
-    factor = called(low, "LinalgCholeskyExBackward0", A)
+    factor = called(upper_factor(low) if upper else low, "LinalgCholeskyExBackward0", A)
     return results("linalg_cholesky_ex", L=factor, info=info)
 
 
@@ -322,8 +321,8 @@ def cond(A: Any, p: Order | None = None) -> Any:
         return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0
     if p in (None, 2, -2):
         values = svdvals(A)
-        high, low = values[..., 0], values[..., -1]
-        return high / low if p != -2 else low / high
+        high, low = values[..., :1], values[..., -1:]
+        return _O["squeeze"](high / low if p != -2 else low / high, -1)
     if p == "nuc":
         values = svdvals(A)
         return _O["sum"](values, -1) * _O["sum"](1.0 / values, -1)

@@ -167,7 +167,12 @@ def cholesky(input: Any, upper: bool = False) -> Any:
 def cholesky_factor(A: Any, upper: bool) -> Any:
     """``cholesky``, not yet under its node's name."""
     low = O["cholesky"](one_triangle(A, "U" if upper else "L"))
-    return columnwise(adjoint(low)) if upper else low
+    return upper_factor(low) if upper else low
+
+
+def upper_factor(low: Any) -> Any:
+    """The upper factor that a lower one gives, in memory of its own."""
+    return columnwise(adjoint(low).resolve_conj())
 
 
 may_be("none", adjoint)

@@ -34,13 +34,22 @@ from gradcli.ops.errors import AttributeFault, TypeFault, bad_dim, bad_dtype, ba
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a
 
+_OF_SIZES = {"size", "shape", "dims", "repeats"}
+"""Names of the sizes of a method, which are given there in one tuple."""
+
 
 def sizes_method(op: Callable, strict: bool = False) -> Callable:
     """view(2, 3) and view((2, 3)) alike; ``strict`` as Python calls it: of whole numbers alone."""
 
     def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
-        if "size" in params:
-            sizes += (params.pop("size"),)
+        for name in params.keys() & _OF_SIZES:
+            if sizes:
+                raise TypeFault(
+                    "E0302", f"{op.__name__}() got multiple values for argument {name!r}"
+                )
+            if strict and not isinstance(params[name], tuple | list):
+                raise not_a("tuple of ints", op.__name__, name, 1, params[name])
+            sizes = (params.pop(name),)
         if not sizes and not params:
             said = f'{op.__name__}() missing 1 required positional arguments: "size"'
             raise TypeFault("E0302", said, help="() is the size of a single number")
@@ -187,7 +196,7 @@ def _set(
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     if memory_format is preserve_format:
         raise bad_value("preserve memory format is unsupported by the contiguous operator")
-    if self.is_contiguous(memory_format):
+    if self.is_contiguous(memory_format=memory_format):
         return self
     return self.clone(memory_format=memory_format or contiguous_format)
 
@@ -348,8 +357,9 @@ def _own() -> dict[str, _Source]:
            for name in ("zeros", "ones", "full", "empty", "tensor")},
         "mT": (_swapped,),
         "T": (_read, "reverse_dims", "All dimensions in reverse order."),
-        "broadcast_to": expand, "expand": expand, "flip": (_with_sizes, "flip"),
+        "broadcast_to": expand, "expand": expand,
         "reshape": (sizes_method, reshape), "view": (sizes_method, view),
+        "sum_to_size": (lambda path: sizes_method(found(path)), "reductions.sum_to_size"),
         "max": (_extreme, "max"), "min": (_extreme, "min"),
         "put_": (_rewritten_function, "scatter.put"), "__pos__": (found, "arithmetic.positive"),
         "new_empty_strided": (_new_empty_strided,),
@@ -444,6 +454,8 @@ METHODS: Mapping[str, Any] = LazyTable(
         "stride": _stride, "new": _new, "set_": _set, "resize_as_": _resize_as,
         "storage_offset": _storage_offset, "contiguous": _contiguous,
         "H": property(_conjugate_transpose, doc="The conjugate transpose of a matrix."),
+        **{name: getattr(Tensor, name)
+           for name in ("is_contiguous", "to_dense", "to_sparse", "type_as")},
         **in_place.METHODS, **_signs(),
     },
 )  # fmt: skip

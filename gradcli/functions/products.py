@@ -146,12 +146,15 @@ def inner(input: Any, other: Any) -> Any:
         said = "inner() the last dimension must match on both input tensors but got shapes"
         raise bad_shape(f"{said} {list(input.shape)} and {list(other.shape)}")
     if input.ndim == other.ndim == 1:
-        return O["dot"](input, other)
-    refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
-    # Every row of the one with every row of the other.
-    rows = O["reshape"](input, (*input.shape[:-1], *(1,) * (other.ndim - 1), input.shape[-1]))
-    out = O["sum"](rows * other, -1)
-    return out if out.dtype is input.dtype else out.to(input.dtype)
+        out = O["dot"](input, other)
+    else:
+        refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)
+        # Every row of the one with every row of the other.
+        lone = (1,) * (other.ndim - 1)
+        rows = O["reshape"](input, (*input.shape[:-1], *lone, input.shape[-1]))
+        out = O["sum"](rows * other, -1)
+        out = out if out.dtype is input.dtype else out.to(input.dtype)
+    return O["reshape"](out, tuple(out.shape))  # a view, as PyTorch's
 
 
 def kron(input: Any, other: Any) -> Any:
@@ -187,9 +190,12 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
         if hasattr(other, "shape") and before.shape[-1] != other.shape[0]:
             said = f"{list(before.shape)} and {list(other.shape)} cannot be multiplied"
             raise bad_shape(f"multi_dot(): tensors {i - 1} and {i} with shapes {said}")
+    out = O["unsqueeze"](first, 0) if getattr(first, "ndim", 2) == 1 else first
     for other in others:
-        first = O["matmul"](first, other)
-    return first
+        out = O["matmul"](
+            out, O["unsqueeze"](other, -1) if getattr(other, "ndim", 2) == 1 else other
+        )
+    return O["reshape"](out, (*first.shape[:-1], *tensors[-1].shape[1:]))
 
 
 def chain_matmul(*matrices: Any) -> Any:

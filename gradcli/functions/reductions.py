@@ -23,7 +23,6 @@ from gradcli.engine.record.arguments import (
     Number,
     Order,
     Required,
-    is_whole,
     whole_or_along,
 )
 from gradcli.engine.record.composite import called, in_float32, named
@@ -102,11 +101,11 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 def _spread(name: str) -> Any:
     def spread(
-        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = True,
+        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = UNSAID,
         keepdim: bool = False, *, correction: Any = None,
     ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
-            unbiased, dim = dim, None
+            unbiased, dim = _alone(name, dim, unbiased, keepdim), None
         given = (1 if unbiased else 0) if correction is None else correction
         found = O[name](input, dim, given, keepdim)
         sizes = input.shape
@@ -122,16 +121,24 @@ def _spread(name: str) -> Any:
     return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
 
 
+def _alone(name: str, unbiased: bool, *others: Any) -> bool:
+    """``unbiased`` given for a dimension, which nothing else may then be given with."""
+    if others != (UNSAID, False):
+        raise bad_type(f"{name}() takes unbiased without other arguments, or by its name")
+    return unbiased
+
+
 var, std = _spread("var"), _spread("std")
 
 
 def _with_mean(spread: Any, what: str) -> Any:
     def pair(
-        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = True,
+        input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = UNSAID,
         keepdim: bool = False, *, correction: Any = None,
     ) -> tuple:  # fmt: skip
         if isinstance(dim, bool):
-            unbiased, dim = dim, None
+            unbiased = _alone(f"{spread.__name__}_mean", dim, unbiased, keepdim)
+            dim = None
         found = spread(input, dim, unbiased, keepdim, correction=correction)
         node = f"{spread.__name__.capitalize()}MeanBackward0"
         return joined(node, (found, mean(input, dim, keepdim)), input)
@@ -166,14 +173,20 @@ def dist(input: Any, other: Any, p: Number = 2) -> Any:
 
 def softmax(input: Any, dim: Required = -1, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
-    normal_dim(dim, input.ndim)
-    return O["softmax"](input if dtype is None else input.to(dtype), dim)
+    return _share("softmax", input, dim, dtype)
 
 
 def log_softmax(input: Any, dim: Required = -1, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
+    return _share("log_softmax", input, dim, dtype)
+
+
+def _share(name: str, input: Any, dim: int, dtype: Any) -> Any:
     normal_dim(dim, input.ndim)
-    return O["log_softmax"](input if dtype is None else input.to(dtype), dim)
+    input = input if dtype is None else input.to(dtype)
+    if input.dtype.kind < 2 and not input.numel():  # of nothing there are whole numbers, too
+        return O["clone"](input)
+    return O[name](input, dim)
 
 
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
@@ -198,12 +211,8 @@ def logcumsumexp(input: Any, dim: int) -> Any:
     return O["logcumsumexp"](input, dim)
 
 
-def sum_to_size(input: Any, *size: Any) -> Any:
+def sum_to_size(input: Any, shape: Sequence[int]) -> Any:
     """Summed to a shape that broadcasts to that of ``input``."""
-    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-    for n in shape:
-        if not is_whole(n):
-            raise not_a("tuple of ints", "sum_to_size", "size", 1, n)
     have = tuple(input.shape)
     there = have[len(have) - len(shape) :]
     if len(shape) > len(have) or any(n not in (1, m) for n, m in zip(shape, there, strict=True)):

@@ -22,6 +22,7 @@ from gradcli.engine.record.composite import (
     of_no_batch,
     parts_of,
     reshaped,
+    rowwise,
 )
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
@@ -319,15 +320,15 @@ def repeat_interleave(
         said = f"output_size is {output_size}, the repeats add up to {total}"
         raise bad_shape(f"allocated size does not match required size: {said}")
     charge_shape((max(0, total), input.numel() // max(1, size)))
-    name = "IndexSelectBackward0" if isinstance(repeats, Plain) else "ViewBackward0"
-    if np.size(times) == 1 and size > 1 and total > size:  # never a view, and no indices
+    if not isinstance(repeats, Plain):
         shape, axis = list(input.shape), normal_dim(dim, len(input.shape))
         each = O["unsqueeze"](input, axis + 1)
-        each = O["expand"](each, (*shape[: axis + 1], int(np.max(times)), *shape[axis + 1 :]))
+        each = O["expand"](each, (*shape[: axis + 1], int(times), *shape[axis + 1 :]))
         shape[axis] = total
-        return called(O["reshape"](each, tuple(shape)), name, input)
+        return O["reshape"](rowwise(O["clone"](each)), tuple(shape))
     charge_shape((2, max(0, total)))  # the indices too
-    return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
+    found = rowwise(_along(input, dim, np.repeat(np.arange(size), times)))
+    return called(found, "IndexSelectBackward0", input)
 
 
 def fliplr(input: Any) -> Any:
@@ -388,8 +389,9 @@ def unravel_index(indices: Any, shape: Anything) -> tuple:
 @of_no_batch
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
-    charge_shape((input.ndim or 1, *input.shape))
-    found = np.stack(np.nonzero(np.atleast_1d(input.array)))  # a column behind the other
+    array = np.atleast_1d(input.array)
+    charge_shape((2, array.ndim, int(np.count_nonzero(array))))
+    found = np.stack(np.nonzero(array))  # a column behind the other
     if as_tuple:
         return tuple(wrap(f, dtypes.int64) for f in found)
     return wrap(found[: input.ndim].T, dtypes.int64)

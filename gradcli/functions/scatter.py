@@ -11,7 +11,15 @@ import numpy as np
 
 from gradcli.engine.dtypes import promote_types, uint8
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.composite import called, is_batch, named, of_its_own, rowwise, runs_once
+from gradcli.engine.record.composite import (
+    called,
+    is_batch,
+    laid_like,
+    named,
+    of_its_own,
+    rowwise,
+    runs_once,
+)
 from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -76,8 +84,8 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
             raise IndexFault("E0301", said)
         within_flat(index, input.numel())
     flat, values = O["reshape"](input, (-1,)), O["reshape"](source, tuple(index.shape))
-    written = index_put(flat, (index,), values, accumulate)
-    return called(O["reshape"](written, tuple(input.shape)), "PutBackward0", input, source)
+    written = O["reshape"](index_put(flat, (index,), values, accumulate), tuple(input.shape))
+    return laid_like(called(written, "PutBackward0", input, source), input)
 
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:

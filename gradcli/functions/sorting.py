@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.dtypes import int64, uint8
+from gradcli.engine.dtypes import bool_, bounds, int64, uint8
 from gradcli.engine.named_tuples import Results, results
 from gradcli.engine.record.arguments import UNSAID, Kept, is_whole, whole_or_along
 from gradcli.engine.record.composite import (
@@ -144,8 +144,10 @@ def _picked(input: Any, order: Any, dim: int, keepdim: bool, name: str) -> Any:
 @by_element
 def median(input: Any, dim: int = UNSAID, keepdim: Kept = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
-    refuse_kinds("bool complex", "median_cpu", input.dtype)
-    if whole_or_along("median", dim, keepdim) is None:
+    whole = whole_or_along("median", dim, keepdim) is None
+    if input.numel() or not whole:
+        refuse_kinds("bool complex", "median_cpu", input.dtype)
+    if whole:
         return called(of_its_own(median_of(input)), "MedianBackward0", input)
     return _median_along(input, dim, keepdim)
 
@@ -172,7 +174,7 @@ def median_of(input: Any, skip: bool = False) -> Any:
     flat = O["reshape"](input, (-1,))
     if not flat.numel():
         if not flat.is_floating_point():
-            return input.new_full((), np.iinfo(flat.array.dtype).min)
+            return input.new_full((), input.dtype is bool_ or bounds(input.dtype)[0])
         return O["sum"](flat) + float("nan")  # with a node: the gradient of nothing is nothing
     raw = flat.array
     missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(raw.shape, bool)

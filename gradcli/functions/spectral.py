@@ -15,6 +15,7 @@ from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.composite import named as named_function
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic, fft, scatter
 from gradcli.functions.nn.padding import pad
@@ -22,7 +23,7 @@ from gradcli.functions.nn.windows import places
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import is_complex
-from gradcli.ops.torch_messages import nothing_largest
+from gradcli.ops.torch_messages import not_a, nothing_largest
 
 
 def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
@@ -145,7 +146,7 @@ def _tapered(name: str, doc: str, shape: Any, **defaults: float) -> Any:
 
     def create(
         window_length: int, periodic: bool = True, *numbers: float, dtype: Any = None,
-        layout: Any = None, device: Any = None, pin_memory: bool = False,
+        layout: Any = None, device: Any = None, pin_memory: Any = False,
         requires_grad: bool = False, **named: float,
     ) -> Any:  # fmt: skip
         if len(numbers) > len(defaults) or not named.keys() <= defaults.keys():
@@ -157,12 +158,16 @@ def _tapered(name: str, doc: str, shape: Any, **defaults: float) -> Any:
             raise bad_value(f"{name} requires non-negative window_length, got {window_length}")
         charge_shape((window_length,), 8)
         given = {**defaults, **dict(zip(defaults, numbers, strict=False)), **named}
+        for place, (option, value) in enumerate(given.items(), 3):
+            if not isinstance(value, float | int):
+                raise not_a("float", name, option, place, value)
         steps = window_length - (not periodic)
         made = np.ones(window_length)
         if window_length > 1:
             made = shape(np.arange(window_length), steps, *given.values())
         return finish(made.astype(target.numpy), target, requires_grad, device)
 
+    may_be("none", create)
     return named_function(create, name, doc)
 
 

@@ -172,8 +172,10 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @by_element
 def nanmedian(input: Any, dim: int = UNSAID, keepdim: Kept = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
-    refuse_kinds("bool complex", "median_cpu", input.dtype)
-    if whole_or_along("nanmedian", dim, keepdim) is None:
+    whole = whole_or_along("nanmedian", dim, keepdim) is None
+    if input.numel() or not whole:
+        refuse_kinds("bool complex", "median_cpu", input.dtype)
+    if whole:
         return called(of_its_own(median_of(input, skip=True)), "NanmedianBackward0", input)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
     at = sized("median", input, dim)

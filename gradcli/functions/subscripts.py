@@ -17,6 +17,7 @@ from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import Fault, IndexFault, TypeFault
 from gradcli.ops.indexing import is_basic
+from gradcli.ops.torch_messages import too_long
 
 
 def plain_index(index: Any) -> Any:
@@ -174,6 +175,8 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
     if part is not None:
         part.put_at(self, index, value)
         return
+    if value.__class__ is int and not -(2**63) <= value < 2**63:
+        raise too_long()
     refuse_filling(index, value)
     index = plain_index(index)
     if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:

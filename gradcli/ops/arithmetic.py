@@ -330,7 +330,9 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     known = getattr(t, "dtype", None) is not None
     lost = logical_and(flat, logical_not(isfinite(t / x)) if known else x == 0)
     found = t * (y * pow(x, where(flat, y, y - 1)))
-    return where(lost, 0.0, found / where(flat, where(lost, 1.0, x), 1.0))
+    # A choice, not a divisor of 1: what is infinite there would have no tangent.
+    found = where(flat, found / where(flat, where(lost, 1.0, x), 1.0), found)
+    return where(lost, 0.0, found)
 
 
 def _flat_at_zero(y: Any) -> Any:

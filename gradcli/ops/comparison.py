@@ -192,6 +192,7 @@ def _sign(x: Any) -> Any:
 sign = step(
     "sign",
     _sign,
+    holds=1.2,
     doc="-1, 0 or 1 by the sign of x.",
     edges="0 at NaN; slope 0 at 0 too",
     parity="odd",
@@ -207,7 +208,7 @@ sign = step(
 )
 heaviside = elementwise(
     "heaviside",
-    lambda x, y: np.where(x == 0, y, x > 0).astype((x * y).dtype)[()],  # whole numbers stay so
+    lambda x, y: np.where(x == 0, y, x > 0).astype(x.dtype, copy=False)[()],
     lambda t: zeros_like(t),
     lambda t, x: t * eq(x, 0.0),
     torch=("input", "values"),
@@ -215,6 +216,7 @@ heaviside = elementwise(
     dtypes="promote",
     one_dtype=True,
     grad_name="NotImplemented",
+    holds=2.1,  # NumPy makes floats of all the truths
     doc="0 below 0, y at 0, 1 above.",
     edges="0 at NaN; slope 0 by x everywhere; PyTorch has none",
     kink="where {op} of {0} jumps: derivative taken as 0",

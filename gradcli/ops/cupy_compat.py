@@ -79,7 +79,10 @@ def _merged(target: Any, index: Any) -> tuple[int, Any, Any] | None:
         if least < -size or part.max() >= size:
             return None
         part = part if least >= 0 else np.where(part < 0, part + size, part)
-        places = part if places is None else places * size + part
+        if places is not None:
+            charge_shape(np.broadcast_shapes(places.shape, part.shape), part.itemsize)
+            part = places * size + part
+        places = part
     shape = target.shape
     return first, places, target.reshape(*shape[:first], -1, *shape[first + len(arrays) :])
 

@@ -15,7 +15,8 @@ from gradcli.ops.dims import normal_dim
 from gradcli.ops.kinds import linear
 from gradcli.ops.operator import Operator
 
-_OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+"""The scaling of the transform the other way."""
 
 
 def _fourier(x: Any, dim: int, inverse: bool, norm: Any) -> Any:
@@ -37,7 +38,7 @@ def transformed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 fourier: Operator = linear(
     "fourier",
     lambda x, dim=-1, inverse=False, norm="backward": _fourier(x, dim, inverse, norm),
-    lambda g, dim, inverse, norm: fourier(g, dim, not inverse, _OTHER[norm]),
+    lambda g, dim, inverse, norm: fourier(g, dim, not inverse, OTHER[norm]),
     grad_name="FftC2CBackward0",
     holds=2,
     doc="The discrete Fourier transform along a dimension, or its inverse; always complex.",

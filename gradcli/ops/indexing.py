@@ -245,7 +245,8 @@ def _scatter(x: Any, shape: Sequence[int] = (), index: Any = ()) -> Any:
     if is_basic(index) or index.__class__ is Apart:
         out[index] = x
     elif getattr(index, "dtype", None) == np.bool_:
-        out[index] = x + 0  # what is added to 0 is no -0.0
+        out[index] = x
+        out += False  # what is added to 0 is no -0.0
     else:
         charge_copies(x)
         add_at(out, index, x)  # an entry may be named more than once

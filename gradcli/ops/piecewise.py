@@ -157,6 +157,7 @@ def _extreme_number(name: str, before: Callable[[Any, Any], Any], which: str) ->
         lambda t, x, y: where(before(x, y) | (y != y), t, 0.0),
         lambda t, x, y: where(before(x, y) | (y != y), 0.0, t),
         dtypes="promote",
+        holds=1.2,
         doc=f"The {which} of two; a NaN loses.",
         refuses={"complex": f"{name} not implemented for complex tensors."},
         edges="a tie goes to the first",
@@ -275,6 +276,7 @@ softplus_beta = composite(
     grad_name="SoftplusBackward0",
     holds=4,
     doc="log(1 + exp(beta*x))/beta, and x itself where beta*x is above the threshold.",
+    kink="where beta times {0} is the threshold: derivative of softplus taken below it",
     refuses={"bool int complex": "softplus_cpu"},
     public=False,
 )
@@ -283,6 +285,7 @@ hardtanh = composite(
     lambda x: where(logical_not(abs(x) >= 1), x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
     node={"backward": "HardtanhBackwardBackward0"},
+    holds=1,
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
@@ -326,5 +329,39 @@ bernoulli_nll = composite(
     yes, no = np.maximum(np.log(x), -100.0), np.maximum(np.log1p(-x), -100.0)
     return (y - 1.0) * no - y * yes""",
     pytorch="torch.nn.functional.binary_cross_entropy({0}, {1}, reduction='none')",
+    public=False,
+)
+
+
+def _logit_nll(x: Any, y: Any) -> Any:
+    return np.where(x < 0, -y, 1.0 - y) * x + np.log1p(np.exp(-np.abs(x)))
+
+
+def _logit_slope(x: Any, y: Any) -> Any:
+    small = logistic.compute(-np.abs(x))
+    return np.where(x < 0, small - y, 1.0 - y - small)[()]
+
+
+logit_slope = composite(
+    "logit_slope",
+    lambda x, y: logistic(x) - y,
+    _logit_slope,
+    lambda t, x: t * logistic(x) * logistic(-x),
+    lambda t: -t,
+    grad_name="BinaryCrossEntropyWithLogitsBackwardBackward0",
+    holds=4,
+    doc="sigmoid(x) - y, the slope of logit_nll by x, which cancels neither near 0 nor near 1.",
+    public=False,
+)
+logit_nll = composite(
+    "logit_nll",
+    lambda x, y: softplus(x) - x * y,
+    _logit_nll,
+    lambda x, y: logit_slope(x, y),
+    lambda x: -x,
+    grad_name="BinaryCrossEntropyWithLogitsBackward0",
+    holds=4,
+    doc="bernoulli_nll of sigmoid(x), without overflow.",
+    pytorch="torch.nn.functional.binary_cross_entropy_with_logits({0}, {1}, reduction='none')",
     public=False,
 )

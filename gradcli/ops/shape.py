@@ -476,6 +476,7 @@ flip: Operator = linear(
     _flip,
     lambda g, dims: flip(g, dims),
     required="dims",
+    sizes="dims",
     doc="Entries in reverse order along dimensions.",
     latex=r"\operatorname{flip}",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
@@ -547,7 +548,7 @@ def _tile(x: Any, repeats: Any = ()) -> Any:
     each = (1,) * (len(sizes) - len(repeats)) + repeats
     charge_shape([r * n for r, n in zip(each, sizes, strict=True)])
     out = np.tile(x, repeats)
-    return out if out.size else np.copy(out)  # else a view
+    return in_rows(out) if out.size else np.copy(out)  # else a view
 
 
 def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:

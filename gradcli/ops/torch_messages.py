@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcli.ops.errors import (
     IndexFault,
+    OverflowFault,
     RuntimeFault,
     TypeFault,
     ValueFault,
@@ -109,6 +110,12 @@ def no_cast(made: Any, given: Any, help: str) -> RuntimeFault:
 def too_long() -> ValueFault:
     """The error of a whole number beyond int64."""
     return ValueFault("E0303", "Overflow when unpacking long long", help="write it as a float")
+
+
+def too_big(value: int) -> OverflowFault:
+    """The error of a whole number that 64 bits do not hold, with a sign or without."""
+    said = "can't convert negative int to unsigned" if value < 0 else "int too big to convert"
+    return OverflowFault("E0303", said, help="write it as a float")
 
 
 def appears_twice(dims: Sequence[int]) -> str:

@@ -33,6 +33,8 @@ SEARCH = 25
 SHORTER = 20
 """How many steps are tried from one place, the later ones shorter and shorter."""
 
+BOUNDLESS = "it seems to have no smallest value; add a term that grows, or a bound"
+
 
 class Minimum:
     """Where the search ended; the parameters hold the place.
@@ -68,7 +70,7 @@ def minimize(
     where None). ``tolerance`` is 1e-8 for float64 and what its rounding leaves for a smaller dtype,
     where None. ``each`` is called with the number of the step, the value and the largest entry of
     the gradient, from step 0 on. Raises ValueFault: E0304 for an argument out of range, E0501
-    where the value or the gradient is not finite.
+    where the value or the gradient is not finite, or the value falls without end.
 
     Example:
         >>> import gradcli
@@ -149,8 +151,7 @@ class _Search:
         if not np.isfinite(value) or not np.isfinite(gradient):
             if value == -np.inf:
                 said = f"the value falls to -inf after {_steps(number)}"
-                mend = "it seems to have no smallest value; add a term that grows, or a bound"
-                raise ValueFault("E0501", said, help=mend)
+                raise ValueFault("E0501", said, help=BOUNDLESS)
             what, bad = ("value", value) if not np.isfinite(value) else ("gradient", gradient)
             where = f"after {_steps(number)}" if number else "at the start"
             mend = "start elsewhere, or make the steps shorter with lr"
@@ -204,7 +205,7 @@ class _Search:
                 p.copy_(kept)
 
     def words(self) -> str:
-        """How the search ended."""
+        """How the search ended. Raises ValueFault (E0501) where the value has no lower bound."""
         last = self.last
         within = f"{self.tolerance:g}" + (" of the value's size" if self.scale > 1 else "")
         taken = _steps(last.steps)
@@ -212,7 +213,8 @@ class _Search:
             return f"converged after {taken}: no entry of the gradient is larger than {within}"
         why = "no smaller value is near" if self.stuck else "that is the limit"
         if last.value < -1e12 * max(1.0, self.start):
-            why = "the value falls without end, as far as was looked"
+            said = f"the value falls to {last.value:g} after {taken}, and without end, it seems"
+            raise ValueFault("E0501", said, help=BOUNDLESS)
         return (
             f"not converged after {taken}: {why}; the largest entry of the gradient is "
             f"{last.gradient:.3g}, not within {within}"

@@ -16,8 +16,9 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.program.steps import Step
 
 LONGEST = 40
+_DIVIDES = re.compile(r"/ *[^\d. ]|\*\*-")
 _ROUGH = re.compile(
-    r"\b(abs|sign|norm|std|hypot|sqrt|rsqrt|where|heaviside)\(|[<>]|/ *[^\d. ]|\*\*-"
+    rf"\b(abs|sign|norm|std|hypot|sqrt|rsqrt|where|heaviside)\(|[<>]|{_DIVIDES.pattern}"
 )
 _UNIT = re.compile(r"(?:\bsign|/[^+]*\b(?:norm|hypot|abs|std))\(([^()]*)")
 """The slope of a length, and of what: to the first parenthesis."""
@@ -35,6 +36,7 @@ def kinks(
     found: dict[str, None] = {}
     squared = _squared_only(steps)
     rough = any(_ROUGH.search(answer) for answer in answers)
+    whole = not any(_DIVIDES.search(answer) for answer in answers)
     written = [
         unparse(steps[i].node) for s in steps if _is_length(s.op) or s.op == "sign"
         for i in s.inputs
@@ -42,16 +44,30 @@ def kinks(
     units = {unit for answer in answers for unit in _UNIT.findall(answer)}
     own = all(any(text.startswith(unit) for text in written) for unit in units)
     lost = "" if own else " ".join(answers)
-    for place, s in enumerate(steps):
+    made = _made_of_several(steps)
+    for s in steps:
         moving.append(s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs))
+    decided = [any(moving[i] for i in _deciding(s)) for s in steps]
+    chosen = zip(steps, decided, strict=True)
+    pieces = {id(s.node) for s, here in chosen if here and s.op == "where"} & made
+    for place, s in enumerate(steps):
         smooth = _is_length(s.op) and (not rough or place in squared)
-        words = (_words(s) or _lost(steps, s, lost)) if moving[-1] and not smooth else None
-        if words is not None and order < 2 and ": second derivative" in words:
+        words = (_words(s) or _lost(steps, s, lost)) if decided[place] and not smooth else None
+        if words is not None and (
+            (order < 2 and ": second derivative" in words) or ("divides by it" in words and whole)
+        ):
             words = None
+        if words is not None and id(s.node) in pieces and s.op != "where":
+            told = "has no derivative" in words or (order > 1 and "second derivative" in words)
+            words = words if told else None  # the pieces of its function are told
         if words is not None and not (" tie:" in words and _sorted(steps[s.inputs[0]])):
             places = [_place(_given(steps, s, i)) for i in s.inputs]
-            if s.op == "where" and isinstance(s.node, n.Call) and steps[s.inputs[0]].node is s.node:
-                places[0] = f"the piece of {unparse(s.node.func)}"  # which looks at values itself
+            if isinstance(s.node, n.Call) and id(s.node) in made:  # which looks at values itself
+                name = unparse(s.node.func)
+                if s.op == "where":
+                    places[0] = f"the piece of {name}"
+                elif steps[s.inputs[0]].node is s.node:
+                    places[0] = f"the argument of {s.op} in {name}"
             if "{0} = {1} = 0" in words:
                 numbers = [steps[i].value for i in s.inputs if steps[i].op == "number"]
                 if any(numbers):  # beside one that is not 0 there is no such point
@@ -63,6 +79,21 @@ def kinks(
                 words = words.replace("{0} = {1}", "{0}")
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
     return list(found)
+
+
+def _made_of_several(steps: Sequence[Step]) -> set[int]:
+    """The calls, by identity, of functions composed of several operators."""
+    ops: dict[int, set[str]] = {}
+    for s in steps:
+        if isinstance(s.node, n.Call):
+            ops.setdefault(id(s.node), set()).add(s.op)
+    return {node for node, found in ops.items() if len(found) > 1}
+
+
+def _deciding(s: Step) -> Sequence[int]:
+    """The steps that decide where a step has kinks: of a choice, its condition."""
+    between = s.op not in OPERATORS or OPERATORS[s.op].breaks in ("", "ties", "multiples")
+    return s.inputs if between else s.inputs[:1]
 
 
 def _lost(steps: Sequence[Step], s: Step, answers: str) -> str | None:

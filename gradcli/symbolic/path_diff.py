@@ -263,9 +263,8 @@ class _Path:
             text, off = agreeing(options, options, sure, self.sizes)
         if off[0] > TOLERANCE:
             raise withheld(text, off, path)
-        if not found[0][1].constants:  # which are others at other points
-            near = _OnPath(self, found[0][0])
-            text = with_borders(text, options, options, pairs, near, path)[0][0]
+        near = _OnPath(self, found[0][0])
+        text = with_borders(text, options, options, pairs, near, path)[0][0]
         return text, off[0]
 
     def _value(self, steps: list[Step], known: Mapping[str, Declaration]) -> Program | None:
@@ -293,11 +292,15 @@ class _OnPath(Points):
         self.shapes.declarations = {k: path.declared[k] for k in start if k not in path.fixed}
         dims = {x for d in path.declared.values() for x in d.dims if x.isdigit()}
         self.sizes = {x: int(x) for x in dims} | path.sizes
+        held: Any = {k: as_tensor(a) for k, a in path.follow(start)[0].constants.items()}
+        self.sizes |= held  # formulas name them as well
         self.answers = self._answers(start)
 
     def _answers(self, point: Mapping[str, np.ndarray]) -> list[tuple]:
-        """What the conditions on the way of a point are."""
-        return [(c.text, c.answers) for c in self.path.follow(point)[1]]
+        """What the conditions on the way of a point are, and the constants there."""
+        tape, conditions = self.path.follow(point)
+        found: list[tuple] = [(c.text, c.answers) for c in conditions]
+        return found + [(k, a.tobytes()) for k, a in tape.constants.items()]
 
     def numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, None where it is off the path."""

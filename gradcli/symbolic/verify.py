@@ -618,7 +618,7 @@ def _lost(
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:
     """The value of an answer's text, with dimensions that it names bound to numbers."""
     given: dict[str, Any] = {}
-    for name in answer.checked.outer:
+    for name in answer.names.outer:
         if name in values:
             given[name] = as_tensor(values[name])
         elif name in sizes:

@@ -137,23 +137,26 @@ class Batched(Layer):
             raise RuntimeFault("E0412", f"{said} support.", help=mend)
         shared = [a for a in args if rank_of(a) and not is_batched(a, level)]
         versions = [a._version for a in shared]
-        given, made = [], []
+        given, made, shape = [], [], None
 
-        def one(i: int) -> Any:
+        def one(i: int) -> tuple:
+            nonlocal shape
             given.append(pick(args, level, i))
-            result = call(definition, given[i])
-            made.append(result if isinstance(result, tuple) else (result,))
-            return result
+            leaves, shape = flatten(call(definition, given[i]))
+            made.append(leaves)
+            return tuple(leaf for leaf in leaves if rank_of(leaf))
 
         found = self._each(one)
         if versions != [a._version for a in shared]:
             said = f"{definition.__name__} wrote to an argument that is not mapped over, once for"
             mend = "give the function x.clone()"
             raise RuntimeFault("E0412", f"{said} each element of the batch", help=mend)
-        outputs = found if isinstance(found, tuple) else (found,)
-        pairs = zip(outputs, zip(*made, strict=True), strict=True)
-        placed = [self._on_memory(out, parts, args, given) for out, parts in pairs]
-        return tuple(placed) if isinstance(found, tuple) else placed[0]
+        outputs = iter(found)
+        placed = [
+            self._on_memory(next(outputs), parts, args, given) if rank_of(parts[0]) else parts[0]
+            for parts in zip(*made, strict=True)
+        ]
+        return unflatten(placed, shape)
 
     def _on_memory(self, out: Any, parts: Sequence[Any], args: tuple, given: list) -> Any:
         """Results side by side: an argument where each is its element, a view where each is one."""

@@ -586,7 +586,7 @@ def _check_later(outputs: Sequence[Any], start: int, level: int) -> None:
             continue
         seen.add(node)
         found += node.edges
-        if node.__class__ is FunctionNode:
+        if isinstance(node, FunctionNode):
             node.definition = _Checked(node, level)
 
 

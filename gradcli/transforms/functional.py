@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import gradcli.engine as engine
-from gradcli.engine import Tensor
+from gradcli.engine import Tensor, wrap
+from gradcli.engine.backward.api import gradients
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
@@ -72,10 +72,8 @@ def _by(
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
-    return engine.grad(
-        [o for o, _ in pairs], inputs, [w for _, w in pairs], retain_graph=True,
-        create_graph=create_graph, allow_unused=True,
-    )  # fmt: skip
+    by, weighted = [o for o, _ in pairs], [w for _, w in pairs]
+    return gradients(by, list(inputs), weighted, True, create_graph, allow_unused=True)
 
 
 def vjp(
@@ -191,7 +189,7 @@ def jacobian(
 def _stacked(rows: list, out: Tensor, x: Tensor) -> Tensor:
     full = (*out.shape, *x.shape)
     if not rows:
-        return OPERATORS["expand"](engine.wrap(x.dtype.numpy.type(0), x.dtype), full)
+        return OPERATORS["expand"](wrap(x.dtype.numpy.type(0), x.dtype), full)
     return OPERATORS["reshape"](OPERATORS["stack"](*rows), full)
 
 

@@ -554,7 +554,7 @@ class Layer(Slots, Operand):
         """Where the first entry of the first element is, in entries."""
         return int(bottom(self).storage_offset())
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Whether the entries of one element lie in memory in row order, without gaps."""
         if memory_format not in (None, contiguous_format):
             raise RuntimeFault(
@@ -571,7 +571,7 @@ class Layer(Slots, Operand):
 
     def contiguous(self, memory_format: Any = None) -> Any:
         """Itself where each element lies in row order, else a copy."""
-        if self.is_contiguous(memory_format):
+        if self.is_contiguous(memory_format=memory_format):
             return self
         return OPERATORS["clone"](self, memory_format=contiguous_format)
 

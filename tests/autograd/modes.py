@@ -321,3 +321,17 @@ x = torch.tensor([1.0, 0.0, 3.0, -2.0], requires_grad=True, dtype=torch.float64)
 y = torch.tensor([1e-200, 0.0, 2.0, 1e-310], requires_grad=True, dtype=torch.float64)
 print(torch.autograd.grad(torch.div(x, y, rounding_mode="trunc").sum(), (x, y)))
 print(torch.autograd.grad(torch.nextafter(x, torch.tensor(3.0).double()).sum(), x))
+
+# %% the gradient mode inside inference mode says what it was set to, and records nothing
+x = torch.ones(2, requires_grad=True)
+with torch.inference_mode():
+    for switch in (torch.enable_grad(), torch.no_grad(), torch.set_grad_enabled(True)):
+        with switch:
+            y = x * 2
+            print(torch.is_grad_enabled(), y.requires_grad, y.is_inference())
+            with torch.inference_mode(False):
+                y = x * 2
+                print(torch.is_grad_enabled(), y.requires_grad, y.is_inference())
+    torch.set_grad_enabled(True)
+    print(torch.is_grad_enabled(), (x * 2).requires_grad)
+print(torch.is_grad_enabled(), (x * 2).requires_grad)

@@ -677,3 +677,100 @@ print(
         for sizes in (3, 30)
     ]
 )
+
+# %% gradients in a list, results that are nested inside vmap, an input that is saved and no result
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+(x * 2).backward([torch.ones(2)])
+(x * 2).backward((torch.ones(2),), retain_graph=True)
+print(x.grad)
+
+
+def function(result, leave=lambda ctx, x, y: None):
+    class Twice(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return result(x, 2 * x)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            leave(ctx, *inputs, output)
+
+        @staticmethod
+        def backward(ctx, g, *rest):
+            return 2 * g
+
+    return Twice.apply
+
+
+a, (b,) = torch.vmap(function(lambda x, y: (y, (3 * x,))))(x)
+print(a.tolist(), a.requires_grad, b)
+print(torch.vmap(lambda q: function(lambda x, y: (y, 5, None))(q)[0])(x).tolist())
+try:
+    torch.vmap(function(lambda x, y: (y, 5)))(x)
+except ValueError:
+    print("refused")
+
+
+def saved(ctx, x, y):
+    ctx.save_for_backward(x)
+    ctx.mark_non_differentiable(y)
+
+
+print(function(lambda x, y: x, saved)(x))
+
+
+# %% names of comparisons in place, versions, copies of a switch
+import warnings
+
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+for name in ("ge_", "lt_", "eq_", "not_equal_"):
+    for other in (1, x, torch.ones(3)):
+        y = x * 1
+        getattr(y, name)(other)
+        print(y.grad_fn.name(), [f and f.name() for f, _ in y.grad_fn.next_functions])
+print(x.angle().grad_fn.name(), (x + 1j).angle().grad_fn.next_functions[0][0].name())
+torch.autograd.graph.increment_version(t for t in [x, x])
+print(x._version, type(torch.no_grad().clone()).__name__)
+
+
+class Marked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, part):
+        y = x[:2] if part else 2 * x
+        ctx.mark_dirty(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+
+print(Marked.apply(x.detach(), True))
+with warnings.catch_warnings(action="ignore"):
+    print(Marked.apply(x, False)._version)
+try:
+    Marked.apply(x, True)
+except RuntimeError:
+    print("refused")
+
+
+# %% hooks of a module see what hooks of its results' node make of gradients
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return 2 * x, 3 * x
+
+
+x = torch.ones(3, requires_grad=True)
+for first in (True, False):
+    module = Doubled()
+    module.register_full_backward_hook(lambda module, given, seen: print("full", given, seen))
+    if first:
+        module.register_full_backward_pre_hook(lambda module, seen: print("pre", seen))
+    a, b = module(x)
+    a.register_hook(lambda g: print("tensor", g))
+    a.grad_fn.register_prehook(lambda seen: tuple(g if g is None else 3 * g for g in seen))
+    a.grad_fn.register_hook(lambda given, seen: print("node", given, seen))
+    (2 * a + b).sum().backward()
+    print(x.grad)

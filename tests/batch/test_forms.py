@@ -319,3 +319,13 @@ def test_a_link_is_not_written_through(files, link, capsys):
     assert batch("--csv", "in.csv", "-o", "out.csv") == 2
     assert "cannot write out.csv" in capsys.readouterr().err
     assert (files / "in.csv").read_bytes() == before and not (files / "out.csv").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="this system has no links")
+def test_the_output_goes_where_a_link_leads(files):
+    for target in ("in.csv.copy", "new.csv"):  # one that is there, one that is not
+        (files / "in.csv.copy").write_text("old")
+        os.symlink(target, "out.csv")
+        assert batch("--csv", "in.csv", "-o", "out.csv") == 0
+        assert os.path.islink("out.csv") and (files / target).read_text().startswith("value,")
+        os.unlink("out.csv")

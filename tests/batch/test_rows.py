@@ -13,6 +13,7 @@ import gradcli.batch
 from gradcli.batch.evaluate import Evaluator
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from gradcli.symbolic import diff
 from tests.support.batches import output_of
 from tests.support.families import family
 
@@ -249,3 +250,10 @@ def test_threads_do_not_meet():
         found = list(pool.map(one, [i % 4 for i in range(40)]))
     for i, value in enumerate(found):
         assert (value == one(i % 4)).all()
+
+
+def test_only_the_different_terms_of_a_long_sum_are_read():
+    program = prepare("+".join(["x"] * 9000))
+    assert Evaluator(program).row({"x": np.asarray(0.5)})[0] == 4500
+    assert not diff(program, "x").undefined(x=0.5)
+    assert program.names.sums and program.names is not program.checked

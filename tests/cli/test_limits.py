@@ -171,6 +171,23 @@ def test_a_call_that_holds_the_clock_up_ends(process):
     assert done.code == 3 and "E0608" in done.err
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal to hold up")
+def test_what_holds_the_clock_up_for_long_is_ended_soon_after_the_limit(wheel):
+    code = """if True:
+        import signal, time
+        from gradcli.cli import watchdog
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # as one long call would
+        print(time.monotonic(), flush=True)
+        watchdog.start(0.2)
+        time.sleep(20)
+    """
+    words, env = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(wheel)}
+    with started(words, env=env) as stuck:
+        began = float(stuck.stdout.readline())
+        assert stuck.wait(timeout=20) == 3
+    assert time.monotonic() - began < 1.5
+
+
 def test_a_program_from_a_pipe_that_nobody_writes_to(cli, tmp_path):
     os.mkfifo(tmp_path / "program")
     assert cli("run", "program", "--timeout", "0.3").code == 3

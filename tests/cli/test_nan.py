@@ -93,6 +93,7 @@ def test_every_command_warns_of_what_is_not_finite(cli, words, said):
         ("hess", "sum(relu(x)**1.5)", "0,2", "at x = 0: derivative of relu taken as 0"),
         ("hess", "where(norm(x) > 0, norm(x)**1.5, 0)", "0,0", "where norm(x) > 0 changes"),
         ("hvp --along x=1", "(sign(x)*x)**2", "0", "where sign of x jumps"),
+        ("hess", "i1e(x)", "0", "as second derivative"),
         ("jac", "torch.func.grad(lambda v: v.abs()**2)(x)", "0", "may be wrong"),
         ("grad", "torch.func.grad(lambda v: v.abs()**2)(x)", "0", "may be wrong"),
     ],

@@ -109,10 +109,13 @@ def test_the_modes_decorate_without_brackets_too():
     assert not torch.inference_mode(lambda: x * 2)().requires_grad
     with torch.no_grad():
         assert torch.enable_grad(lambda: x * 2)().requires_grad
-    for wrong in (lambda: torch.no_grad(5), lambda: torch.set_grad_enabled(lambda: 1)):
+    for wrong, code in (
+        (lambda: torch.no_grad(5), "E0302"), (lambda: torch.inference_mode(1), "E0303"),
+        (lambda: torch.set_grad_enabled(lambda: 1), "E0303"),
+    ):  # fmt: skip
         with pytest.raises(TypeError) as fault:
             wrong()
-        assert fault.value.code == "E0302"
+        assert fault.value.code == code
 
 
 def test_the_mode_does_not_change_what_was_recorded_or_what_a_leaf_is():

@@ -748,6 +748,7 @@ APART: tuple[tuple[str, str, str], ...] = (
     (r"batch_norm|det|acos\(|log1p", "value0", "the sign of a zero"),
     (r"dtype=torch.float32", "slope|curve", "its gradient is rounded to float32"),
     (r"polygamma", "value0", "its reflection formula leaves the poles by rounding"),
+    (r"with_logits", "value0", "x - logsigmoid(x) cancels below 0; it overflows, or is inf - inf"),
     (r"acosh", "slope|curve", "below the cut it has the slope of above; conj(acosh(conj(z))) here"),
 )
 """Calls (a pattern of their text), parts, and why gradcli differs."""

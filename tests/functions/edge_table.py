@@ -309,7 +309,7 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
     (r"hypot", "slope", _nan, "0/0 at the origin; 0 here, as norm has it"),
     (r"logaddexp2", "value", lambda g, w, x, y: np.abs(g - w) < 1e-15, "a rounded 0"),
     (r"addcdiv", "slope1", _nan, "0 over the square of a subnormal"),
-    (r"with_logits", "slope", lambda g, w, x, y: x < -1e16, "1 - y rounds"),
+    (r"with_logits", "value", lambda g, w, x, y: x < -1e16, "x - logsigmoid(x) is 0, or inf - inf"),
     (r"F.binary_cross_entropy\(", "slope1", lambda g, w, x, y: (x < 1e-29) | (x > 1 - 1e-12),
      "the slope by the target is that of clamped logarithms; there it is infinite"),
     (r"kl_div", "slope1", lambda g, w, x, y: (y == 0) | (np.abs(g - w) < 1e-15),

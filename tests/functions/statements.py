@@ -26,6 +26,7 @@ x=torch.ones(3); x.fill_(torch.ones(4))
 x=torch.ones(2,requires_grad=True); y=(x*x).sum(); y.backward(); y.backward()
 x=torch.ones(2,requires_grad=True); y=x.exp().sum(); y.backward(); y.backward()
 x=torch.ones(2,requires_grad=True); (x*2).backward()
+x=torch.ones(2,requires_grad=True); (x*2).backward([1,1])
 x=torch.ones(2); x.sum().backward()
 x=torch.ones(2,requires_grad=True); x+=1
 x=torch.ones(2,requires_grad=True); x[0]=1
@@ -471,6 +472,7 @@ x=torch.mul(torch.ones(2),[1])
 x=torch.cat([torch.ones(2),3])
 x=torch.stack([torch.ones(2),3])
 x=torch.ones(3); x.expand(-1,3)
+x=torch.ones(3); x.copy_('a')
 """.strip().split("\n")  # noqa: E501
 """What raises the same exception with the same words."""
 
@@ -484,15 +486,13 @@ x=torch.ones(2,requires_grad=True); torch.autograd.grad('a',x)
 x=torch.ones(2,requires_grad=True); torch.autograd.grad((x*2).sum(),'a')
 """.strip().split("\n"),
     "a method and a function are one here, so arguments count from one place": """
-x=torch.ones(3); x.copy_('a')
 x=torch.ones(4); x.reshape('a')
 """.strip().split("\n"),
-    "gradcli takes more: steps back, whole floats as sizes, lists and numbers as gradients": """
+    "gradcli takes more: steps back, whole floats as sizes, numbers as gradients": """
 x=torch.ones(3).softmax()
 x=torch.ones(3); x[::-1]
 x=torch.ones(4).reshape(2.0,2)
 x=torch.ones(2,requires_grad=True); (x*2).backward(2)
-x=torch.ones(2,requires_grad=True); (x*2).backward([1,1])
 """.strip().split("\n"),
     "PyTorch lists the signatures of its C++ or counts arguments; here Python does": """
 x=torch.ones(3); x.fill_('a')

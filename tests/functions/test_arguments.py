@@ -19,6 +19,7 @@ from gradcli.engine.record.face import unchecked
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.functions.methods import METHODS
 from gradcli.language.names.table import function as of_language
+from gradcli.language.runtime.run import prepare
 from tests.support.families import family
 from tests.support.oracles import load
 
@@ -310,7 +311,7 @@ def test_what_pytorchs_python_asks_lacks_an_attribute_where_it_is_no_tensor(wron
 
 def test_numbers_are_no_dtypes_and_whole_ones_of_any_kind_bound_randint():
     for wrong in (np.float64(1.5), np.ones(2)):
-        with pytest.raises(TypeError, match="not a dtype"):
+        with pytest.raises(TypeError, match="must be torch"):
             gradcli.zeros(2, dtype=wrong)
     assert gradcli.randint(np.int64(0), gradcli.tensor(1), (2,)).tolist() == [0, 0]
 
@@ -431,3 +432,31 @@ def test_of_two_zeros_the_first_stays_at_every_place():
     nan = gradcli.tensor([math.nan, 2.0, math.nan])
     assert str(gradcli.fmax(nan, nan.flip(0))) == str(nan) == str(gradcli.fmin(nan, nan))
     assert gradcli.fmax(nan, gradcli.tensor([1.0, math.nan, 3.0])).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_factors_may_stand_among_tensors_as_in_pytorchs_older_order():
+    x = gradcli.tensor([[1.0, 2.0], [3.0, 4.0]])
+    y = x + 1
+    for _ in range(2):  # the second call runs other code
+        assert gradcli.add(x, 2, y).tolist() == x.add(2, y).tolist() == (x + 2 * y).tolist()
+        assert x.clone().sub_(2, y).tolist() == (x - 2 * y).tolist()
+        assert gradcli.rsub(x, 2, 3).tolist() == (2 - 3 * x).tolist()
+        wanted = (2 * x + 3 * (y @ y)).tolist()
+        assert gradcli.addmm(2, x, 3, y, y).tolist() == x.addmm(2, 3, y, y).tolist() == wanted
+        assert x.clone().addcmul_(2, y, y).tolist() == (x + 2 * y * y).tolist()
+        with pytest.raises(TypeError):
+            gradcli.addcmul(x, y, y, 2)
+    assert gradcli.hsplit(x, sections=2)[1].tolist() == [[2.0], [4.0]]
+    assert gradcli.pinverse(x, rcond=0.9).tolist() == gradcli.pinverse(x, 0.9).tolist()
+    assert gradcli.softmax(gradcli.zeros(0, dtype=gradcli.int64), 0).dtype is gradcli.int64
+    assert gradcli.zeros(0, dtype=gradcli.bool).median().item() is True
+
+
+def test_a_formula_takes_whole_numbers_that_python_refuses():
+    assert prepare("x*2**70 + 2**64").run({"x": gradcli.tensor(1.0)}).value.item() == 65 * 2.0**64
+    x = gradcli.ones(2)
+    for call in (lambda: x * 2**64, lambda: -(2**63) - 1 + x, lambda: x.add_(2**64)):
+        for _ in range(2):
+            with pytest.raises(OverflowError):
+                call()
+    assert (x * (2**64 - 1)).tolist() == [2.0**64] * 2

@@ -422,6 +422,8 @@ TRIGONOMETRIC = (
         Kink(([1e-200, 3e200], [2e-200, 1e200]), [0.4636476090008061, 1.2490457723982544],
              ([4e199, 1e-201], [-2e199, -3e-201]), torch="its sum of squares leaves the floats"),
     )),
+    binary("logit_slope", None, 0.3, 0.7, numbers="", saves=("x",)),
+    binary("logit_nll", None, 0.3, 0.7, numbers="", saves=("x", "y")),
     binary("bernoulli_slope", None, 0.3, 0.7, numbers="", saves=("x", "y")),
     binary("bernoulli_nll", None, 0.3, 0.7, numbers="", saves=("x", "y"), kinks=(
         Kink(([0.0, 1.0], [0.0, 0.0]), [0.0, 100.0],

@@ -123,6 +123,9 @@ BY_CHANCE = {
     "clamp": lambda x: torch.clamp(torch.sqrt(x), max=10.0) ** 2,
     "where": lambda x: torch.where(x > -1, torch.sqrt(x) ** 2, x),
     "relu": lambda x: torch.relu(torch.sqrt(x) ** 2 + 1),
+    "at its border": lambda x: torch.relu(torch.sqrt(x)) ** 2,
+    "at its border, computed": lambda x: torch.relu(x**0.5) ** 2,
+    "at a tie": lambda x: torch.fmax(0 * x, x**0.5) ** 2,
     "of others": lambda x: torch.sqrt(x) ** 2 + torch.where(x > 9, x, 0.0),
     "complex": lambda x: torch.relu((torch.sqrt(torch.complex(x, 0 * x)) ** 2).real + 1),
     "split": lambda x: torch.relu(torch.cat([a**2 for a in torch.sqrt(x).split(1)]) + 1),
@@ -233,6 +236,19 @@ def test_second_derivatives_behind_a_choice(choice, length):
 def test_an_ordinary_zero_is_no_branch_at_second_order(f):
     for found in second_derivatives(f[1]):
         assert found.isnan().any()
+
+
+@family("f", [
+    lambda x: x.norm().relu() ** 2,
+    lambda x: torch.relu(x.std()) ** 3 + 1,
+    lambda x: torch.exp(torch.hypot(x, 2 * x).relu()).prod() - 1,
+])  # fmt: skip
+def test_a_slope_of_0_at_the_border_of_a_choice_is_a_convention(f):
+    """The second derivative of the first is 2 along x, though relu's slope is 0 there."""
+    assert torch.func.jacrev(torch.func.grad(f))(ZERO).isnan().any()
+    assert torch.autograd.functional.hessian(f, ZERO).isnan().any()
+    far = torch.autograd.functional.hessian(lambda x: (f(x) - 1).relu(), ZERO)
+    assert not far.any()
 
 
 def _hooked(x):

@@ -61,6 +61,23 @@ def test_curvature_far_from_a_tie_keeps_its_digits():
         np.testing.assert_allclose(third, -sign * wanted * np.tanh(gaps / 2), rtol=1e-13)
 
 
+def test_the_loss_of_a_logit_and_its_slope_keep_their_digits_on_both_sides():
+    x = np.array([-700.0, -40.0, -25.0, -1.0, 0.0, 0.5, 25.0, 40.0, 700.0])
+    both = np.exp(-abs(x)) / (1 + np.exp(-abs(x))), 1 / (1 + np.exp(-abs(x)))
+    share = np.where(x < 0, *both)  # sigmoid(x)
+    for target, sign in ((0.0, 1), (1.0, -1)):
+        for positive in (None, torch.tensor(3.0, dtype=torch.float64)):
+            value, slope = orders(
+                lambda x, target=target, positive=positive: F.binary_cross_entropy_with_logits(
+                    x, torch.full_like(x, target), reduction="none", pos_weight=positive
+                ),
+                sign * x, 1,
+            )  # fmt: skip
+            weight = 3 if target and positive is not None else 1
+            np.testing.assert_allclose(slope, weight * sign * share, rtol=1e-14)
+            np.testing.assert_allclose(value, weight * np.logaddexp(x, 0), rtol=1e-14)
+
+
 def test_slopes_of_inverses_where_squares_overflow_or_cancel():
     near, gap = 1 - 2.0**-30, 2.0**-30
     root = math.sqrt(gap * (2 - gap))
@@ -156,6 +173,18 @@ def test_a_quotient_by_a_tiny_number_moves_with_its_numerator_alone():
         at = torch.tensor([1.0, y], dtype=torch.float64).unbind()
         along = torch.tensor([1.0, 0.0], dtype=torch.float64).unbind()
         assert torch.func.jvp(function, at, along)[1].item() == pytest.approx(want, rel=1e-12)
+
+
+def test_the_tangent_of_a_slope_that_overflows_is_finite_where_it_is():
+    for power, x, want in ((3.0, 1e160, 6e160), (2.5, -0.0, 0.0), (-2.0, 1e-160, INF)):
+        exponent = torch.tensor(power, dtype=torch.float64)
+
+        def slope(x, exponent=exponent):
+            return torch.func.jvp(lambda x: x**exponent, (x,), (torch.ones_like(x),))[1]
+
+        at = torch.tensor(x, dtype=torch.float64)
+        found = torch.func.jvp(slope, (at,), (torch.ones_like(at),))[1].item()
+        assert found == pytest.approx(want, rel=1e-12), power
 
 
 def test_halves_do_not_overflow_on_the_way():

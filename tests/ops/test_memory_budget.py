@@ -107,6 +107,12 @@ SEVERAL = {  # what is held beside the result, which LAPACK does not show to tra
         lambda x: x.as_strided((4, 50_000), (100_000, 2)), ROWS
     ),
     "slopes of pieces": lambda: slope(lambda x: sum(x.unbind(0)), ROWS),
+    "slopes of running sums": lambda: slope(lambda x: x.cumsum(1), ROWS),
+    "slopes of another type": lambda: slope(lambda x: x.float().sin(), ROWS),
+    "heaviside": lambda: gradcli.heaviside(ROWS, ROWS),
+    "sign": lambda: ROWS.sign(),
+    "the larger number": lambda: gradcli.fmax(ROWS, ROWS),
+    "places": lambda: ROWS.nonzero(),
     "slopes of lgamma": lambda: slope(gradcli.lgamma, ROWS),
     "lu_unpack": lambda: gradcli.lu_unpack(*gradcli.linalg.lu_factor(MATRIX)),
 }
@@ -146,8 +152,17 @@ def counted(name):
 ])  # fmt: skip
 def test_a_rule_holds_what_is_counted_of_it(name):
     x = ROWS[:, :10_000].clone().requires_grad_()
-    out = counted(name)(x)
-    node, seed = out.edge, np.ones(out.shape)
+    holds_what_is_counted(x, counted(name)(x))
+
+
+@family("name", ["norm", "var", "prod", "sum"])
+def test_a_rule_of_all_entries_holds_what_is_counted_of_it(name):
+    x = ROWS.clone().requires_grad_()
+    holds_what_is_counted(x, getattr(x, name)())
+
+
+def holds_what_is_counted(x, out):
+    node, seed = out.edge, np.ones(out.shape)[()]
     pull = lambda: node.pull(node, seed)  # noqa: E731
     pull()  # loads what is loaded late
     tracemalloc.start()

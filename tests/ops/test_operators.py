@@ -303,7 +303,7 @@ def test_dtypes_are_kept(name, dtype):
         wanted = "float64" if name == "cast" else dtype
         assert out.dtype is to_dtype(wanted), ROWS[name].cases[place]
         first = gradcli.autograd.grad(
-            out, leaves, gradcli.ones(out.shape, dtype=wanted), create_graph=True
+            out, leaves, gradcli.ones(out.shape, dtype=to_dtype(wanted)), create_graph=True
         )
         for leaf, g in zip(leaves, first, strict=True):
             assert g.dtype is leaf.dtype, ROWS[name].cases[place]
@@ -311,7 +311,7 @@ def test_dtypes_are_kept(name, dtype):
             assert g.shape == leaf.shape
         linked = [g for g in first if g.requires_grad]
         if linked:
-            ones = [gradcli.ones(g.shape, dtype=dtype) for g in linked]
+            ones = [gradcli.ones(g.shape, dtype=to_dtype(dtype)) for g in linked]
             second = gradcli.autograd.grad(linked, leaves, ones, allow_unused=True)
             assert all(g is None or g.array.dtype == np.dtype(dtype) for g in second)
 

@@ -103,11 +103,12 @@ class StrictArray(NDArrayOperatorsMixin):
         if ufunc.__name__ in MISSING_UFUNCS:
             raise refused(ufunc.__name__)
         given = kwargs.pop("out", None)
+        kwargs = {k: _in(v) for k, v in kwargs.items()}
         if given is not None:
             if not all(isinstance(o, StrictArray) for o in given):
                 raise refused("a NumPy array as out")
             kwargs["out"] = tuple(o._data for o in given)
-        result = getattr(ufunc, method)(*map(_in, inputs), **{k: _in(v) for k, v in kwargs.items()})
+        result = getattr(ufunc, method)(*map(_in, inputs), **kwargs)
         return given[0] if given is not None else _out(result)
 
     def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:

@@ -233,3 +233,10 @@ def test_all_results_of_a_decomposition():
         diff("sum(svd(X)[0])", declared={"X": "matrix:n,m"})
     with pytest.raises(Fault, match="not declared or seen to be symmetric"):
         diff("eigh(A)[1][0, 0]", declared={"A": "matrix:n,n"})
+
+
+def test_the_form_of_a_deep_rectifier_does_not_double() -> None:
+    text = "x"
+    for k in range(10):
+        text = f"elu(leaky_relu({text}*{k + 2} + 1), 0.5)"
+    assert len(diff(text, "x").text) < 10_000

@@ -90,6 +90,11 @@ def test_sizes_follow_from_one_another() -> None:
     assert caught.value.code == "E0701"
 
 
+def test_a_size_put_together_again_is_the_declared_one() -> None:
+    text = "matrix_power(outer(cat([x[:1], x[1:]]), x), 2)"
+    assert diff(text, "x", declared={"x": "vector:n"}).checked["max_rel_error"] < 1e-12
+
+
 def test_large_known_sizes_are_kept() -> None:
     assert diff("x[50]**2", "x", declared={"x": "vector:100"}).text == "2*x[50]*eye(100)[50]"
 

@@ -60,6 +60,8 @@ def test_the_border_of_pieces_of_other_derivatives() -> None:
     assert moved.evaluate(x=0.0, y=3.0, u=1.0, v=2.0) == 0
     often = diff_program(f"y = 0\nfor i in range(2):\n    y = y + {text}*z\ny", "z")
     assert often.text == "where(x < 0, 2*exp(x), 0)"
+    held = f"w = tensor([1.5, -2.25, 0.7], dtype=float64)\ny = {text}*z\ny*w"  # a constant array
+    assert not any(diff_program(held, "z").evaluate(x=0.0))
     shapes = {"x": "scalar", "S": "matrix:n,n symmetric"}
     # of which 0 is no value to check a determinant at, but it is the border's
     assert diff(f"{text}*logdet(S)", "S", declared=shapes).text == "where(x < 0, exp(x)*inv(S), 0)"
@@ -70,10 +72,41 @@ def test_the_border_of_pieces_of_other_derivatives() -> None:
 
 
 def test_kinks_of_the_slope_alone() -> None:
-    for text in ("softsign(x)", "i1e(x)"):
-        assert diff(text, "x", order=1).kinks == []
-        said = f"at x = 0: second derivative of {text[:-3]} taken as 0"
-        assert diff(text, "x", order=2).kinks == [said]
+    assert diff("softsign(x)", "x", order=1).kinks == []
+    said = "at x = 0: second derivative of softsign taken as 0"
+    assert diff("softsign(x)", "x", order=2).kinks == [said]
+
+
+@family("text, orders", [
+    ("i1(x)", (1, 2)), ("i1e(x)", (1, 2)), ("bessel_j1(x)", (1, 2)), ("sinc(x)", (1, 2)),
+    ("i0(x)", (2,)), ("bessel_j0(x)", (2,)), ("x*i1(x)", ()), ("x*sinc(x)", ()),
+])  # fmt: skip
+def test_a_formula_that_divides_says_so(text: str, orders: tuple[int, ...]) -> None:
+    for order in (1, 2):
+        found = diff(text, "x", order=order)
+        assert any("divides by it" in said for said in found.kinks) == (order in orders)
+        assert np.isnan(found.evaluate(x=0.0)) == (order in orders)
+
+
+@family("text, said", [
+    *(
+        (f"{f}(x)", [f"where the piece of {f} changes: derivative of the side that is taken"])
+        for f in ("hardsigmoid", "hardswish", "hardshrink", "softshrink", "relu6", "celu", "selu")
+    ),
+    ("l1_loss(x, y)", ["at the argument of abs in l1_loss = 0: derivative of abs taken as 0"]),
+    ("F.softplus(x, 2, 3)", [
+        "where beta times x is the threshold: derivative of softplus taken below it"
+    ]),
+    ("hinge_embedding_loss(x, y)", [
+        "where the argument of clamp in hinge_embedding_loss meets a bound: derivative of clamp "
+        "taken as 1"
+    ]),
+    # a condition that does not move has no border
+    ("where(y > 0, x, 2*x)", []), ("heaviside(y, x)", []),
+    ("copysign(x, y)", ["at x = 0: derivative of abs taken as 0"]),
+])  # fmt: skip
+def test_kinks_inside_composed_functions(text: str, said: list[str]) -> None:
+    assert diff(text, "x").kinks == said
 
 
 def test_norm_1_at_zero_entries() -> None:

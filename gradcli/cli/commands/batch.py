@@ -104,7 +104,7 @@ def _check(asked: Any) -> None:
     """Raises ValueFault (E0907 mostly) for flags that do not go together; notes ``form`` and
     ``path`` of the rows."""
     rows = _rows(asked)
-    asked.out = None if asked.out == "-" else asked.out
+    asked.out = None if asked.out in ("-", "/dev/stdout") else asked.out
     if asked.journal_file is not None:
         raise ValueFault("E0907", f"{asked.journal_file!r}: one expression is enough")
     if len(rows) != 1:

@@ -168,9 +168,12 @@ def _save(out: str, name: str, points: Any, curves: list[tuple[str, Any]]) -> No
         said = "a picture needs matplotlib, which is not installed"
         mend = "pip install gradcli[plot] (.png, .svg, .pdf), or leave out --out: a plot in text"
         raise RuntimeFault("E0905", said, help=mend) from None
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem).partition(";")[0]
-        raise ValueFault("E0904", f"cannot write {out}: {reason}") from None
+    except ValueError:
+        said = f"no form of picture for {out}"
+        raise ValueFault("E0904", said, help=".png, .svg or .pdf") from None
+    except OSError as problem:
+        said = f"cannot write {out}: {problem.strerror or problem}"
+        raise ValueFault("E0904", said) from None
 
 
 def _emit(job: Job, form: str, name: str, points: Any, values: Any, slopes: Any) -> None:

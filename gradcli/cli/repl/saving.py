@@ -108,7 +108,8 @@ def save(session: Session, path: str) -> int:
     except Fault as fault:
         raise ValueFault("E0904", f"cannot write the session: {fault.message}") from None
     try:
-        folder = os.path.dirname(os.path.abspath(path))
+        target = os.path.realpath(path)  # a link stays one
+        folder = os.path.dirname(target)
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=folder, prefix=".gradcli-", delete=False
         ) as f:
@@ -116,7 +117,7 @@ def save(session: Session, path: str) -> int:
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(f.name, 0o666 & ~mask)
-        os.replace(f.name, path)
+        os.replace(f.name, target)
     except OSError as problem:
         raise ValueFault("E0904", f"cannot write {path}: {problem.strerror}") from None
     return len(session.lines)

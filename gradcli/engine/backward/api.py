@@ -132,7 +132,7 @@ def _backward(
     """
     edge = self.edge
     if create_graph or inputs is not None or edge is None or edge.__class__ is Severed:
-        backward([self], [gradient], retain_graph, create_graph, inputs=inputs)
+        backward([self], gradient, retain_graph, create_graph, inputs=inputs)
         return
     # The usual call, in as few steps as may be.
     if transformed.by:
@@ -145,7 +145,8 @@ def _backward(
     ):  # fmt: skip
         g = gradient.array
     else:
-        g = _given(gradient, 0, edge, False)
+        (gradient,) = _weights(gradient, [self])
+        g = _implicit(self, edge) if gradient is None else _given(gradient, 0, edge, False)
     run((edge,), (g,), retain_graph is not None and _flag(retain_graph), False, None)
 
 
@@ -217,6 +218,18 @@ def grad(
     asked = outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
     if is_grads_batched:
         return _batched(*asked)
+    return tuple(
+        r.detach() if getattr(getattr(r, "edge", None), "constant", False) else r
+        for r in gradients(*asked)
+    )
+
+
+def gradients(
+    outputs: list[Any], inputs: list[Any], grad_outputs: list[Any], keep: bool, create_graph: bool,
+    allow_unused: bool | None, materialize_grads: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
+    """``grad`` of checked arguments; what may not be differentiated again is in the graph."""
+    asked = outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
     for value in (*outputs, *inputs, *grad_outputs):
         if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent or a batch
             answer: tuple[Tensor | None, ...] = value.__gradcli_grad__(*asked)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gradcli.engine import grad_mode
 from gradcli.engine.graph.node import Node, Output, RemovableHandle
 from gradcli.engine.graph.torch_names import dressed
+from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.inplace import count_unseen_write
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import AssertionFault, RuntimeFault, bad_argument
@@ -32,7 +33,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         said = "It is not possible to get the gradient edge for a Tensor that does not require"
         mend = "start from a leaf with requires_grad=True"
         raise RuntimeFault("E0404", f"{said} gradients", help=mend)
-    edge = _edge(tensor)
+    edge = bottom(tensor).edge
     if edge.origin is None:
         raise AssertionFault("E0405", "Expected gradient function to be set")
     # An Output lives as long as someone points at it: the token does.
@@ -54,13 +55,6 @@ def edge_of(value: Tensor | GradientEdge) -> Node | None:
     return result
 
 
-def _edge(tensor: Any) -> Any:
-    """The edge of a tensor, or of that inside a transform's value."""
-    while not hasattr(tensor, "edge"):
-        tensor = tensor.content
-    return tensor.edge
-
-
 def _has_tangent(gradient: Any) -> bool:
     while gradient is not None and not hasattr(gradient, "tangent"):
         gradient = getattr(gradient, "content", None)
@@ -69,7 +63,7 @@ def _has_tangent(gradient: Any) -> bool:
 
 def increment_version(tensor: Any) -> None:
     """Count a write to ``tensor``, or to each of several, that autograd could not see."""
-    for t in tensor if isinstance(tensor, tuple | list) else (tensor,):
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not t.is_inference():
             count_unseen_write(t)
 
@@ -102,12 +96,13 @@ def register_multi_grad_hook(
         raise bad_argument(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         tensors = [t for t in tensors if t.requires_grad]
-    elif not all(t.requires_grad and _edge(t).origin for t in tensors):
+    elif not all(t.requires_grad and bottom(t).edge.origin for t in tensors):
         said = "Expected gradient function to be set: one of the tensors requires no gradient"
         raise AssertionFault("E0404", said, help="leave out the tensors that require none")
     state: dict[str, Any] = {"pass": None}
     # Those of now: a tensor that is written to later has another.
-    nodes = [weakref.ref(_edge(t).origin or _edge(t)) for t in tensors]
+    edges = [bottom(t).edge for t in tensors]
+    nodes = [weakref.ref(edge.origin or edge) for edge in edges]
 
     def hook_of(place: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:

@@ -348,11 +348,11 @@ def _some_large(order: list[Node]) -> bool:
 def _charge(node: Node) -> None:
     """Account for what a node's rules are about to hold on arrays, where these are no views.
 
-    An operator that moves entries charges its copies, what is recorded its operators. Raises
+    An operator that gives a view charges its copies, what is recorded its operators. Raises
     LimitFault (E0602).
     """
     op = node.op
-    if op.kind == "linear":
+    if op.kind == "linear" and (op.moves == "view" or op.variadic):
         return
     if op.entrywise:
         count = math.prod(node.shape)

@@ -11,6 +11,7 @@ In the graph of a gradient the 0 of a branch is a factor, which may have no hist
 
 Nothing flows from that product to the direction, which has no slope where n is 0. A factor that is
 0 where the gradient was recorded counts so if it depends on nothing; that of norm(x)**2 does not.
+Nor does relu's slope of 0 at 0, which is a convention: that of relu(norm(x))**2.
 """
 
 from __future__ import annotations
@@ -107,10 +108,13 @@ class Choices:
             whole.saved = saved
             if on.__class__ is not Cotangents:
                 on = _uneven(on) * (1 + 1j if is_complex(node) else 1)
-            pulled: Sequence[Any] = whole.pull(whole, on)
-            if node.only is None:
-                return pulled
-            return [pulled if i == node.only else None for i in range(len(node.edges))]
+            pulled: Any = whole.pull(whole, on)
+            if node.only is not None:
+                pulled = [pulled if i == node.only else None for i in range(len(node.edges))]
+            tied = _tied(node, saved)
+            if np.any(tied):
+                pulled = [r if r is None else np.where(tied, on, r) for r in pulled]
+            return pulled  # type: ignore[no-any-return]
         some = on.__class__ is Cotangents or on.any()
         mixes = op.kind not in CHOSEN or (op.kind == "bilinear" and not op.entrywise)
         idle = [
@@ -148,7 +152,11 @@ class Choices:
         op, edges = node.op, node.edges
         lit = [0.0 if e is None else self.varying[e] for e in edges]
         if op.kind == "piecewise_linear":
-            return np.broadcast_to(lit[0], node.shape)
+            (slope, end), on = edges, lit[0]
+            if slope is not None and end.op.node.get("backward") == node.extra.params["called"]:
+                reaching = sum(self.varying[e] for e in slope.edges if e is not None)
+                on = on + reaching * _tied(end, end.saved)
+            return np.broadcast_to(on, node.shape)
         if op.entrywise:
             # What the program chose may be at the border of its choice, and then is 0 only there.
             by_rules = node in self.made
@@ -175,6 +183,29 @@ def _behind(node: Node, known: Callable[[Node], bool]) -> list[Node]:
         order += [e for e in dict.fromkeys(n.edges) if e not in seen and not known(e)]
         seen.update(n.edges)
     return order
+
+
+def _tied(node: Node, saved: Any) -> Any:
+    """Where a choice is at its border, so that a slope of 0 there is a convention and no branch.
+
+    A rectifier has saved its result alone, which is 0 of all that is below 0 too: what it was given
+    is asked of the operator behind it, if that saved what it made or made it of.
+    """
+    breaks = node.op.breaks if node.masks else ""
+    if breaks == "ties":
+        return np.equal(*map(_raw, saved[:2]))
+    behind = node.edges[0] if breaks == "0" else None
+    if behind is None or behind.op.kind not in CHOSEN:
+        return False
+    known = behind.saved
+    if not known or known.__class__ is not tuple:
+        return False
+    *given, made = map(_raw, known)
+    if made is None:
+        if any(v is None for v in given):
+            return False
+        made = behind.op.compute(*given, **{n: behind.extra.params[n] for n in behind.op.params})
+    return np.equal(made, 0.0)
 
 
 def _uneven(on: Any) -> Any:

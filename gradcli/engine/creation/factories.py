@@ -277,7 +277,7 @@ def refuse_kinds(kinds: str, kernel: str, dtype: DType) -> None:
 
 def full(
     size: Sequence[int], fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, layout: Any = None, pin_memory: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of shape ``size`` with one value everywhere."""
     shape = sizes_of((size,) if isinstance(size, int) else (tuple(size),))
@@ -303,7 +303,7 @@ def scalar_tensor(s: Any, **options: Any) -> Tensor:
 def _filled(name: str, doc: str, value: int) -> Any:
     def create(
         *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
-        device: Any = None, layout: Any = None, pin_memory: bool = False,
+        device: Any = None, layout: Any = None, pin_memory: Any = False,
     ) -> Tensor:  # fmt: skip
         shape = shape_of(sizes, size, create.__name__)
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
@@ -320,7 +320,7 @@ zeros = _filled("zeros", "A tensor of zeros: ``zeros(2, 3)``.", 0)
 
 def eye(
     n: int, m: int = UNSAID, *, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, layout: Any = None, pin_memory: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """The identity matrix, or its n by m part."""
     shape = sizes_of((n, n if m is UNSAID or m is None else m), "eye")
@@ -331,7 +331,7 @@ def eye(
 
 def arange(
     start: Any = UNSAID, end: Any = UNSAID, step: Any = 1, *, dtype: Any = None,
-    requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
     if end is UNSAID:
@@ -463,7 +463,7 @@ def frombuffer(
 def linspace(
     start: Number | Tensor, end: Number | Tensor, steps: int, *, dtype: Any = None,
     requires_grad: bool = False,
-    device: Any = None, layout: Any = None, pin_memory: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     refuse_derivative("linspace", start=start, end=end)
@@ -509,7 +509,7 @@ def _bounds(start: Any, end: Any, target: DType) -> tuple[Any, Any]:
 def logspace(
     start: Number | Tensor, end: Number | Tensor, steps: int, base: float = 10.0, *,
     dtype: Any = None,
-    requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     refuse_derivative("logspace", start=start, end=end, base=base)
@@ -591,7 +591,7 @@ def like(make: Any, drawn: Any = None) -> Any:
 
 def empty(
     *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
-    device: Any = None, layout: Any = None, pin_memory: bool = False, memory_format: Any = None,
+    device: Any = None, layout: Any = None, pin_memory: Any = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor to be written to: zeros, so that nothing uninitialised is ever read."""
     made: Tensor = zeros(shape_of(sizes, size, "empty"), dtype=dtype, device=device)
@@ -624,7 +624,7 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
 def _half_indices(places: Any, said: str) -> Any:
     def create(
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
-        layout: Any = None, pin_memory: bool = False,
+        layout: Any = None, pin_memory: Any = False,
     ) -> Tensor:  # fmt: skip
         for name, n in (("row", row), ("col", col)):
             if n < 0:

@@ -141,7 +141,7 @@ def _chosen(choose: Callable[[np.ndarray], np.ndarray], input: Tensor, dtype: DT
 def _drawing(draw: str) -> Any:
     def create(
         *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
-        device: Any = None, generator: Any = None, layout: Any = None, pin_memory: bool = False,
+        device: Any = None, generator: Any = None, layout: Any = None, pin_memory: Any = False,
     ) -> Tensor:  # fmt: skip
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         return drawn(
@@ -160,7 +160,7 @@ _randn_in_pairs = named(_drawing("normals_in_pairs"), "randn", randn.__doc__)
 def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, dtype: Any = None,
     requires_grad: bool = False, device: Any = None, generator: Any = None, layout: Any = None,
-    pin_memory: bool = False,
+    pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """Random numbers, normal with the mean and the standard deviation given.
 
@@ -207,7 +207,7 @@ def _from(chances: Tensor, numbers: Tensor, name: str) -> Tensor:
 def randint(
     low: Any = UNSAID, high: Any = UNSAID, size: Any = UNSAID, *, dtype: Any = None,
     requires_grad: bool = False, device: Any = None, generator: Any = None, layout: Any = None,
-    pin_memory: bool = False, _narrow: bool = False,
+    pin_memory: Any = False, _narrow: bool = False,
 ) -> Tensor:  # fmt: skip
     """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
     if size is UNSAID:
@@ -257,7 +257,7 @@ def _inside(bound: int, step: int, dtype: DType) -> int:
 
 def randperm(
     n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    generator: Any = None, layout: Any = None, pin_memory: bool = False,
+    generator: Any = None, layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """The whole numbers below ``n`` in a random order."""
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
@@ -284,12 +284,12 @@ rand_like, randn_like = like(rand, rand), like(randn, _randn_in_pairs)
 
 
 def randint_like(
-    input: Tensor, low: int, high: int | None = None, *, dtype: Any = None,
+    input: Tensor, low: int = UNSAID, high: int = UNSAID, *, dtype: Any = None,
     requires_grad: bool = False, device: Any = None, memory_format: Any = None,
-    generator: Any = None, layout: Any = None, pin_memory: bool = False,
+    generator: Any = None, layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """Random whole numbers in the shape and the dtype of ``input``, as ``randint`` draws them."""
-    low, high = (0, low) if high is None else (low, high)
+    low, high = (UNSAID, low) if high is UNSAID else (low, high)
     kept = input.dtype if dtype is None else dtype
 
     def draw(shape: tuple[int, ...]) -> Tensor:

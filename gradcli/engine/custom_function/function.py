@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine.custom_function.context import Context
+from gradcli.engine.custom_function.context import OF_NODE, Context
 from gradcli.engine.custom_function.node import FunctionNode, call, shown_class
 from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.record.composite import bottom, in_graph
@@ -127,10 +127,7 @@ class InplaceFunction(Function):
     """PyTorch's name for a function that may write to its inputs: any may."""
 
 
-_OF_NODES = frozenset((
-    "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "name",
-    "next_functions", "register_hook", "register_prehook",
-))  # fmt: skip
+_OF_NODES = OF_NODE | {"_register_hook_dict", "_set_sequence_nr"}
 
 
 def _two_backwards(ctx: Any, *gradients: Any) -> Any:
@@ -185,7 +182,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a backward that cannot itself be differentiated: a second derivative is an error.
 
     Below ``@staticmethod``, as in PyTorch. The error (E0413) comes when a gradient is asked for,
-    not before.
+    not before. What nothing was added to or computed from, ``grad`` hands out as a constant.
     """
 
     @functools.wraps(backward)
@@ -194,8 +191,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         boxed = len(gradients) == 1 and isinstance(gradients[0], list)
         given = gradients[0] if boxed else gradients
         edges = [bottom(g).edge for g in given if g is not None and in_graph(g)]
-        # Where transforms are nested, the one around may differentiate what this one gave.
-        asked = before and (edges or transformed.by)
+        kind = FunctionNode if edges or transformed.by else _Alone
         node = getattr(ctx, "_gradcli_node", lambda: None)()
         edges += () if node is None else node.edges
         mode.grad = False
@@ -203,7 +199,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             result = backward(ctx, *gradients)
         finally:
             mode.grad = before
-        if not asked:
+        if not before:
             return result
 
         def ended(r: Any) -> Any:
@@ -211,16 +207,19 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
                 return r.over(ended)
             if r is not None and not isinstance(r, Plain):  # a tangent, which would need another
                 _refuse_twice(ctx)
-            return r if r is None else _refusing(r, edges, _ONCE)
+            return r if r is None else _refusing(r, edges, _ONCE, kind)
 
         return tuple(map(ended, result)) if isinstance(result, tuple) else ended(result)
 
     return wrapped
 
 
-def _refusing(value: Tensor, edges: Sequence[Any], definition: _Refusing) -> Tensor:
+def _refusing(
+    value: Tensor, edges: Sequence[Any], definition: _Refusing,
+    kind: type[FunctionNode] = FunctionNode,
+) -> Tensor:  # fmt: skip
     """``value`` behind a node that refuses to be differentiated by what has these ``edges``."""
-    node = FunctionNode(definition, Context(), tuple(edges), (True,) * len(edges))
+    node = kind(definition, Context(), tuple(edges), (True,) * len(edges))
     node.shape, node.dtype = value.array.shape, value.dtype
     node.outputs = [(node.shape, node.dtype)]
     return wrap(value.array, value.dtype, node)
@@ -241,6 +240,13 @@ class _Refusing:
 
 
 _ONCE = _Refusing("Error", _refuse_twice)
+
+
+class _Alone(FunctionNode):
+    """The node of a gradient that by itself is a constant to the user, as PyTorch has it."""
+
+    __slots__ = ()
+    constant = True
 
 
 def without_derivative(

@@ -17,6 +17,7 @@ import numpy as np
 from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import mode, transformed
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
+from gradcli.engine.graph.torch_names import with_namespace
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
@@ -66,7 +67,8 @@ class FunctionNode(Node):
     def name(self) -> str:
         """The function's name and Backward."""
         named = getattr(self.definition, "node_name", None)
-        return named or f"{self.definition.__name__}{'Generated' * self.inside}Backward"
+        own = f"{self.definition.__name__}{'Generated' * self.inside}Backward"
+        return with_namespace(named or own)
 
     def apply(self, *gradients: Any) -> Any:
         """What the user's backward makes of gradients of the outputs."""
@@ -76,7 +78,7 @@ class FunctionNode(Node):
         """What the user sees of it: the same as long as someone holds it."""
         found = None if self.shown is None else self.shown()
         if found is None:
-            found = object.__new__(shown_class(self.name()))
+            found = object.__new__(shown_class(self.name().rpartition(":")[2]))
             object.__setattr__(found, "_gradcli_node", self)
             self.shown = weakref.ref(found)
         return found
@@ -136,7 +138,7 @@ class ShownNode(Node):
         return sorted({*_PUBLIC, *dir(_NODE_OF(self).ctx)})
 
     def __repr__(self) -> str:
-        return f"<gradcli.autograd.function.{_NODE_OF(self).name()} object at {id(self):#x}>"
+        return f"<gradcli.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
     def __gradcli_node__(self) -> FunctionNode:
         """The node of the graph."""
@@ -325,16 +327,16 @@ def _wrapped(
 ) -> list[Any]:
     """The outputs with their places in the graph, and what was saved put away."""
     given = {id(t) for t in inputs}
-    dirty = {id(t) for t in ctx._gradcli_dirty}
+    dirty = {id(t): t for t in ctx._gradcli_dirty}
     returned = {id(t) for t in outputs if isinstance(t, Tensor)}
-    if dirty:
-        for written in {id(t): t for t in inputs if id(t) in dirty}.values():
-            written._meta().version.bump()
-    if dirty - returned:
+    for written in dirty.values():
+        written._meta().version.bump()
+    if dirty.keys() - returned:
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
+    fixed = {id(t) for t in ctx._gradcli_fixed}
     if definition.setup_context is not None:
-        _refuse_saved_identity(ctx, given & returned - dirty)
+        _refuse_saved_identity(ctx, given & returned - dirty.keys() - fixed)
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
@@ -345,7 +347,6 @@ def _wrapped(
             return outputs
         else:
             node.ports = {}
-    fixed = {id(t) for t in ctx._gradcli_fixed}
     if node is not None and not ctx._materialize_non_diff_grads:
         node.fixed = frozenset(
             i for i, t in enumerate(outputs)
@@ -396,7 +397,7 @@ def _placed(
         t.grad = None  # PyTorch forgets what was kept
         take_into_base(t)
         return t
-    if is_dirty and t._is_view():
+    if is_dirty and flows and t._is_view():
         said = "ctx.mark_dirty() received a tensor that was not an input."
         raise RuntimeFault("E0412", said, help="mark the inputs that forward wrote to")
     if is_dirty:

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 from gradcli.engine.dtypes import CPU, DType
 from gradcli.engine.grad_mode import mode, refuse_node_hook
 from gradcli.engine.graph.own_passes import in_own_passes
-from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
+from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name, with_namespace
 from gradcli.engine.source_location import Placed, here, noted, of, outside, told
 from gradcli.ops.errors import RuntimeFault
 
@@ -85,10 +85,6 @@ class Kept:
         self.grad: Any = None
 
 
-_OF_CPP = frozenset(("CopyBackwards", "CopySlices"))
-"""Nodes whose name has that of a namespace, as has a leaf's."""
-
-
 class Node:
     """One recorded operation. ``saved`` holds an entry per input, then the raw output."""
 
@@ -129,8 +125,7 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the node, for example ``"MulBackward0"``."""
-        shown = shown_name(self)
-        return f"torch::autograd::{shown}" if shown in _OF_CPP else shown
+        return with_namespace(shown_name(self))
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

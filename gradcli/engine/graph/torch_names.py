@@ -9,6 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_OF_CPP = frozenset(("CopyBackwards", "CopySlices", "Error", "Identity", "NotImplemented"))
+"""Nodes whose name has that of a namespace, as has a leaf's."""
+
+
+def with_namespace(shown: str) -> str:
+    """The whole name of a node that shows under its last part."""
+    return f"torch::autograd::{shown}" if shown in _OF_CPP else shown
+
 
 def facts_of(node: Any) -> Mapping[str, Any]:
     """What PyTorch shows of the node of an operator, where the rest does not say it."""

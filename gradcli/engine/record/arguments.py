@@ -15,6 +15,7 @@ numbers for tensors.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import NoneType
@@ -27,7 +28,7 @@ from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import AttributeFault, Fault, bad_type
 from gradcli.ops.operator import PARAM_ALIASES, Operator, plain_number
-from gradcli.ops.torch_messages import kind_of, not_a, too_long
+from gradcli.ops.torch_messages import kind_of, not_a, too_big, too_long
 
 
 class Source:
@@ -97,7 +98,9 @@ _BY_NAME: dict[str, str] = {
         "float": "rtol atol eps nan",
         "float | None": "posinf neginf",
         "DType": "dtype",
-        "Layout": "memory_format layout",
+        "Layout": "memory_format",
+        "Layout | None": "layout",
+        "bool | None": "pin_memory",
     }.items()
     for name in names.split()
 }
@@ -157,10 +160,12 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "Number": lambda v: isinstance(v, int | float | complex | np.generic) or _single(v),
     "int": is_whole,
     "bool": lambda v: isinstance(v, bool) or _rank(v) > 1,
-    "float": lambda v: isinstance(v, int | float | np.floating | np.integer) or _single(v),
+    "float": lambda v: (
+        isinstance(v, int | float | np.floating | np.integer | np.bool_) or _single(v)
+    ),
     "asked": lambda v: False,
     "str": lambda v: isinstance(v, str),
-    "DType": lambda v: isinstance(v, DType) or v in _CLASSES["Number"],
+    "DType": lambda v: isinstance(v, DType) or any(v is c for c in _CLASSES["Number"]),
     "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
     "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_whole, v)),
@@ -168,7 +173,6 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
 }
 """Whether a value is what is declared, looked at closely."""
 
-_LEAST, _MOST = -(2**63), 2**63 - 1
 _NONE: Mapping[str, Any] = {}
 _SAID = {
     "Sequence[int]": "tuple of ints", "Sequence[Tensor]": "tuple of Tensors",
@@ -177,9 +181,18 @@ _SAID = {
 """What PyTorch's errors call these."""
 _NUMPY = {
     "axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other",
-    "split_size": "split_size_or_sections", "from": "low", "to": "high",
+    "split_size": "split_size_or_sections", "from": "low", "to": "high", "rcond": "rtol",
+    "sections": "indices_or_sections", "indices": "indices_or_sections", "input2": "tau",
+    "tensor_indices_or_sections": "indices_or_sections", "test_element": "test_elements",
 }  # fmt: skip
 """NumPy's names of parameters, which PyTorch takes too, and its own; what a method calls one."""
+
+
+def _bounds(kinds: tuple[str, ...]) -> tuple[float, float]:
+    """The least and the largest whole number that an argument may be."""
+    if "int" not in kinds and "Number" not in kinds:
+        return -math.inf, math.inf
+    return -(2**63), 2 ** (63 if "int" in kinds else 64) - 1
 
 
 class Parameters:
@@ -212,6 +225,7 @@ class Parameters:
 
     def bind(self, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
         """The values by name. Raises TypeError as a call does."""
+        args, options = self._older(args, options)
         if len(args) > len(self.order):
             count = len(self.order)
             raise TypeError(
@@ -231,6 +245,24 @@ class Parameters:
             values[own] = value
         return values
 
+    def _older(
+        self, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """A call in PyTorch's older order, factors among the tensors: ``add(x, alpha, y)``."""
+        factors = self.factors
+        more = len(args) - len(self.order)
+        if not 0 < more <= len(factors) or not options.keys().isdisjoint(factors):
+            return args, options
+        numbers = [i for i, a in enumerate(args) if not _rank(a)] if "beta" in factors else [1]
+        places = dict(zip(numbers[:more], factors, strict=False))
+        tensors = tuple(a for i, a in enumerate(args) if i not in places)
+        return tensors, {**{name: args[i] for i, name in places.items()}, **options}
+
+    @property
+    def factors(self) -> list[str]:
+        """The factors, which may stand among the tensors too."""
+        return [n for n in ("beta", "alpha", "value") if n in self.named]
+
     def check(self, values: Mapping[str, Any]) -> None:
         """Raise TypeError for what is missing, TypeFault (E0303) for a value of another kind."""
         for place, (name, value) in enumerate(values.items()):
@@ -240,21 +272,37 @@ class Parameters:
             kinds = self.kinds.get(name, ())
             if not kinds or value is self.defaults.get(name, ABSENT):
                 continue
-            if not any(_TAKES[kind](value) for kind in kinds):
+            ordinary = value.__class__ in _classes(kinds)
+            if not ordinary and not any(_TAKES[kind](value) for kind in kinds):
                 raise self.wrong(name, place, value)
-            if value.__class__ is int and "int" in kinds and not _LEAST <= value <= _MOST:
-                raise too_long()
-        if self.kept and values["dim"] is UNSAID is not values["keepdim"]:
+            if value.__class__ is int:
+                least, most = _bounds(kinds)
+                if not least <= value <= most:
+                    raise too_long() if "int" in kinds else too_big(value)
+        if self.kept and values.get("dim") is UNSAID is not values.get("keepdim", UNSAID):
             raise _without_dim(self.name)
         first = self.order[0] if self.order else ""
-        if self.kinds.get(first, ()) == ("Tensor", "Number") and not any(
-            _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
+        if (
+            first in values
+            and self.kinds.get(first) == ("Tensor", "Number")
+            and not any(
+                _rank(v) for name, v in values.items() if "Tensor" in self.kinds.get(name, ())
+            )
         ):
             raise self.wrong(first, 0, values[first])
 
+    def ordinary(self, values: Mapping[str, Any]) -> list[tuple[str, type]]:
+        """Those of checked arguments whose class alone says that they are what is declared."""
+        found = []
+        for name, value in values.items():
+            kinds, kind = self.kinds.get(name, ()), value.__class__
+            if not kinds or (kind is not int and kind in _classes(kinds)):
+                found.append((name, kind))
+        return found
+
     def wrong(self, name: str, place: int, value: Any) -> Fault:
         """The error of one argument."""
-        kinds = self.kinds[name]
+        kinds = self.kinds.get(name, ())
         if "asked" in kinds:
             words = f"{kind_of(value)!r} object has no attribute 'size'"
             return AttributeFault("E0303", words, help=f"{self.name}() takes a tensor here")
@@ -277,17 +325,18 @@ class Parameters:
             return "" if name in self.defaults else f"{name} is ABSENT"
         if name == self.order[0] and kinds == ("Tensor", "Number"):
             kinds = ("Tensor",)  # of numbers alone nothing is computed
-        classes = {c for kind in kinds for c in _CLASSES.get(kind, ())}
+        classes = set(_classes(kinds))
         if name in self.defaults and self.defaults[name].__class__ is not tuple:
             classes.add(self.defaults[name].__class__)
         words = sorted(c.__name__ for c in classes)
         word = "_".join(words)
-        scope[word] = frozenset(classes) if len(words) != 1 else classes.pop()
+        scope[word or "ANY"] = frozenset(classes) if len(words) != 1 else classes.pop()
         test = f"{name}.__class__ {'is not' if len(words) == 1 else 'not in'} {word or 'ANY'}"
         if "Tensor" in kinds:
-            return f"({test} and not isinstance({name}, Plain))"
-        if "int" in kinds:
-            test = f"({test} or {name}.__class__ is int and not {_LEAST} <= {name} <= {_MOST})"
+            test = f"({test} and not isinstance({name}, Plain))"
+        if "int" in kinds or "Number" in kinds:
+            within = f"{_bounds(kinds)[0]} <= {name} <= {_bounds(kinds)[1]}"
+            test = f"({test} or {name}.__class__ is int and not {within})"
         if "Sequence[int]" in kinds:
             some = f"{name}[0].__class__ is int is {name}[-1].__class__"
             return f"({test} and not ({name}.__class__ is tuple and {name} and {some}))"
@@ -296,6 +345,12 @@ class Parameters:
         return test
 
 
+@cache
+def _classes(kinds: tuple[str, ...]) -> frozenset[type]:
+    return frozenset(c for kind in kinds for c in _CLASSES.get(kind, ()))
+
+
+@cache
 def _kinds(annotation: Any, name: str, optional: bool = True) -> tuple[str, ...]:
     """What an annotation declares; what the name does where it is Any.
 
@@ -318,6 +373,26 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     code = getattr(inner, "__code__", None)
     if code is None or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return None
+    return _of_code(inner, name, method)
+
+
+class _ByName(dict[str, tuple[str, ...]]):
+    """What is declared for parameters; what the name of any other does."""
+
+    def get(self, name: str, default: Any = ()) -> tuple[str, ...]:
+        return self[name] if name in self else _kinds("Any", name)
+
+
+@cache
+def of_any_number(function: Any, name: str, method: bool = False) -> Parameters:
+    """What a function takes of which the code does not say how many arguments it has."""
+    found = _of_code(inspect.unwrap(function), name, method)
+    found.kinds = _ByName(found.kinds)
+    return found
+
+
+def _of_code(inner: Any, name: str, method: bool) -> Parameters:
+    code = inner.__code__
     found = Parameters(name, method)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     found.order = names[: code.co_argcount]
@@ -357,7 +432,8 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
         for name, letter in zip(inputs, op.inputs, strict=True)
     }
     for name, default in op.params.items():
-        found.kinds[name] = _kinds("bool" if default.__class__ is bool else "Any", name)
+        kind = "Sequence[int]" if name == op.sizes else "Any"
+        found.kinds[name] = _kinds("bool" if default.__class__ is bool else kind, name)
     return found
 
 
@@ -380,8 +456,10 @@ def looked_at(
     ``named`` came with names that it does not have, ``more`` behind all others.
     """
     if named or more:
+        order = takes.order if more else ()
         given = {n: v for n, v in values.items() if v is not takes.defaults.get(n, ABSENT)}
-        values = takes.bind((*values.values(), *more) if more else (), {**given, **named})
+        given = {n: v for n, v in given.items() if n not in order}
+        values = takes.bind((*[values[n] for n in order], *more), {**given, **named})
     if takes.alone and all(values[n].__class__ in _CLASSES["Number"] for n in takes.order[:2]):
         first, value = takes.order[0], values[takes.order[0]]
         dtype = number_dtype(value)

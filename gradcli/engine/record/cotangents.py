@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.graph.node import Cotangents
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 
 
@@ -43,4 +44,7 @@ def cast(r: Any, dtype: dtypes.DType | None) -> Any:
         return r.to(dtype)
     if r.dtype.kind == "c" and not dtype.is_complex:
         r = r.real
-    return r if r.dtype == dtype.numpy else r.astype(dtype.numpy)
+    if r.dtype == dtype.numpy:
+        return r
+    charge_shape(r.shape, dtype.itemsize)
+    return r.astype(dtype.numpy)

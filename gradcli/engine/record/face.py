@@ -15,6 +15,7 @@ from gradcli.engine.record.arguments import (
     Parameters,
     Source,
     looked_at,
+    of_any_number,
     parameters_of,
 )
 from gradcli.engine.record.out import has_out, into
@@ -67,7 +68,7 @@ def face(
     inner = inspect.unwrap(declared)
     code = None if hasattr(inner, "operator") else getattr(inner, "__code__", None)
     if (method or strict) and code is not None and code.co_flags & inspect.CO_VARARGS:
-        return function
+        return looking(function) if method else function
     own = getattr(named, "__name__", "") or named.name
     if name == own:
         return face(function, method=method, strict=strict)  # one for both names
@@ -86,7 +87,7 @@ def face(
 
     def first(*args: Any, **options: Any) -> Any:
         takes = parameters_of(declared, name, method)
-        scope["call"] = _loosely(function) if takes is None else later
+        scope["call"] = looking(function, name, into_out) if takes is None else later
         if takes is None or (strict and options):
             return scope["call"](*args, **options)
         out = options.pop("out", None) if into_out else None
@@ -160,9 +161,11 @@ def _text(
     """The code of a face; ``short`` where ``_short`` does the same with all options left out."""
     names = (*takes.order, *takes.named)
     options = (*takes.named, *["out"] * out)
-    signature = (*takes.order, *["*"] * bool(options), *options, *["**more"] * more)
+    older = bool(takes.factors)
+    star = ["*rest" if older else "*"] * bool(options)
+    signature = (*takes.order, *star, *options, *["**more"] * more)
     tests = [t for t in (takes.test(n, scope) for n in names) if t]
-    tests += [*["more"] * more, *["out is not None"] * out]
+    tests += [*["rest"] * older, *["more"] * more, *["out is not None"] * out]
     tests += ["dim is UNSAID is not keepdim"] * takes.kept
     values = ", ".join(f"{n!r}: {n}" for n in names)
     call = ", ".join((*takes.order, *(f"{n}={n}" for n in takes.named)))
@@ -174,7 +177,7 @@ def _text(
         scope.update({f"_{n}": takes.defaults[n] for n in takes.named})
         left_out = " and ".join(f"{n} is _{n}" for n in takes.named) or "True"
         shortly += f"    if {left_out}: return _short({', '.join(takes.order)})\n"
-    given = f"{{{values}}}{', out' * out}{', named=more' * more}"
+    given = f"{{{values}}}{', out' * out}{', named=more' * more}{', more=rest' * older}"
     return (
         f"def {name}({', '.join(signature)}):\n"
         f"    if {' or '.join(tests) or False}:\n"
@@ -183,17 +186,36 @@ def _text(
     )
 
 
-def _loosely(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose parameters nothing is known of, but that ``*tensors`` are tensors."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    several = code is not None and code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1]
+def looking(function: Callable[..., Any], name: str = "", out: bool = False) -> Any:
+    """A function of any number of arguments: those with a name are looked at and given as they are.
 
-    def call(*args: Any, out: Any = None, **options: Any) -> Any:
-        if several == ("tensors",):
+    Of ``*tensors`` each is a tensor.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return function
+    takes = of_any_number(function, name or function.__name__)
+    several = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1] == ("tensors",)
+    given_order = any(takes.kinds.get(n) for n in takes.order)
+    ordinary: set[tuple[str, type]] = set()
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        target = options.pop("out", None) if out and options else None
+        if several:
             given = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
             for place, value in enumerate(given):
                 if not hasattr(value, _RANK):
                     raise not_a("Tensor", function.__name__, "tensors", place + 1, value)
-        return function(*args, **options) if out is None else into(out, function, args, options)
+        named = dict(zip(takes.order, args, strict=False)) if given_order else {}
+        named.update(options)
+        for name, value in named.items():
+            if (name, value.__class__) not in ordinary:
+                takes.check(named)
+                ordinary.update(takes.ordinary(named))
+                break
+        if target is None:
+            return function(*args, **options)
+        return into(target, function, args, options)
 
     return call

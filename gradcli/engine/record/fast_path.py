@@ -53,7 +53,7 @@ from gradcli.ops.dims import in_rows, laid_as
 from gradcli.ops.errors import Fault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.operator import OPERATORS, Operator
-from gradcli.ops.torch_messages import not_a
+from gradcli.ops.torch_messages import not_a, too_big
 
 
 class _Functions(dict[str, Callable[..., Any]]):
@@ -75,9 +75,13 @@ _PARAMETERS = frozenset((int, float, bool, tuple, str, slice, type(None), np.nda
 """Classes of parameters that go to the computation as they are."""
 _OFTEN = 8
 """Calls of an operator itself after which its function is written out."""
-_ORDINARY = frozenset((Tensor, float, int))
-"""Classes of operands that a first call takes; for all others there is the written function."""
 _OWN_FILE = __file__.removesuffix(".py")
+
+
+def _ordinary(value: Any) -> bool:
+    """Whether a first call takes an operand; for all others there is the written function."""
+    kind = value.__class__
+    return kind is Tensor or kind is float or (kind is int and -(2**63) <= value < 2**64)
 
 
 _calls: dict[str, int] = {}
@@ -149,9 +153,7 @@ def _specialised(
         scope["call"] = later
         inputs = given[: op.arity]
         bound = len(given) == len(names) and len(named) == with_out and named.get("out") is None
-        if not bound or inputs[0].__class__ is not Tensor or not _ORDINARY.issuperset(
-            value.__class__ for value in inputs
-        ):  # fmt: skip
+        if not bound or inputs[0].__class__ is not Tensor or not all(map(_ordinary, inputs)):
             return later(*given, **named)
         if takes is not None:
             takes.check(dict(zip(names, given, strict=True)))
@@ -269,8 +271,11 @@ def _text(
     if op.arity == 1:
         lines += _operation(op, names, (False,), reverse, general)
     elif op.arity == 2:
-        lines += _of_two(op, names, reverse, takes, general)
+        lines += _of_two(op, names, reverse, takes, general, symbol or reverse)
         if plain and takes is None:
+            if symbol or reverse:
+                test = "kind is int and not current().mixes"
+                lines.append(f"    if {test}: raise too_big({names[1]})")
             lines.append(f"    if kind in ARRAYS or isinstance({names[1]}, NUMBERS): {general}")
             lines.append(f"    if getattr({names[1]}, '__gradcli_rank__', 0): return op(*{given})")
             if symbol or reverse:
@@ -286,8 +291,9 @@ def _text(
 
 
 def _of_two(
-    op: Operator, names: tuple[str, ...], reverse: bool, takes: Parameters | None, general: str
-) -> list[str]:
+    op: Operator, names: tuple[str, ...], reverse: bool, takes: Parameters | None, general: str,
+    symbol: bool,
+) -> list[str]:  # fmt: skip
     """The lines for a Tensor and another, or a number."""
     other = names[1]
     test = "kind is Tensor or (kind is not float and kind is not int and "
@@ -297,7 +303,8 @@ def _of_two(
     else:
         lines += _indented(_operation(op, names, (False, False), reverse, general))
     if op.dtypes in ("float", "promote", "compare") and (takes is None or "y" in op.numbers):
-        lines.append("    if kind is float or kind is int:")
+        within = f" and {-(2**63)} <= {other} < {2**64}" if symbol or takes is not None else ""
+        lines.append(f"    if kind is float or kind is int{within}:")
         numbers = (True, False) if reverse else (False, True)
         lines += _indented(_operation(op, names, numbers, reverse, general))
     return lines
@@ -560,7 +567,8 @@ _NAMES: dict[str, Any] = {
     "new": object.__new__, "next_number": next_number, "not_a": not_a,
     "note_columns": note_columns, "note_view": note_view,
     "of_numbers": _of_numbers, "of_others": _of_others, "outside": outside, "rebound": _rebound,
-    "stamp": stamp, "stamp_index": stamp_index, "theirs": theirs, "wrap": wrap, "writes": writes,
+    "stamp": stamp, "stamp_index": stamp_index, "theirs": theirs,
+    "too_big": too_big, "wrap": wrap, "writes": writes,
     "__name__": __name__,
     # node classes, by what the inputs are: tensors or numbers
     "node_t": None, "node_tt": None, "node_tn": None, "node_nt": None, "node_ttt": None,

@@ -288,9 +288,10 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
         term = f"g * conj({term})" if is_complex else f"g * {term}"
     elif turned:
         term = f"conj({term})"
+    dense = op.node.get("dense")
     if tensors:
-        return term
-    if op.node.get("dense"):
+        return f"({term}).contiguous()" if dense else term
+    if dense:
         whole = "(r := {}).base is None and r.flags.c_contiguous"
         return f"(r if {whole.format(term)} else r.copy())"
     # A product lies in the order of its first factor, in PyTorch g.

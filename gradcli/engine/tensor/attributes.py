@@ -261,7 +261,7 @@ class Facts:
         """Whether entries are real floating-point numbers."""
         return self.dtype.is_floating_point
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Whether entries lie in memory in row order, without gaps.
 
         With ``channels_last`` for images, the channels innermost.

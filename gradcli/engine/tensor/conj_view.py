@@ -103,9 +103,9 @@ class ConjView(Tensor):
         """The number of entries."""
         return int(self.own_array().size)
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Whether entries lie in memory in row order, without gaps."""
-        return wrap(self.own_array(), self.dtype).is_contiguous(memory_format)
+        return wrap(self.own_array(), self.dtype).is_contiguous(memory_format=memory_format)
 
 
 ConjView.__name__, ConjView.__qualname__, ConjView.__module__ = "Tensor", "Tensor", "gradcli"

@@ -125,11 +125,23 @@ class Conversions:
     def __reversed__(self) -> Any:
         return OPERATORS["flip"](self, (0,)) if self.shape else self
 
-    def to_sparse(self, *args: Any, **options: Any) -> Any:
+    def to_sparse(  # int and bool are methods here
+        self,
+        sparse_dim: int | None = None,  # type: ignore[valid-type]
+        *,
+        layout: Any = None,
+        blocksize: Any = None,
+        dense_dim: int | None = None,  # type: ignore[valid-type]
+    ) -> Any:
         """This tensor: every tensor has strides here, and a layout changes no entry."""
         return self
 
-    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
+    def to_dense(
+        self,
+        dtype: Any = None,
+        *,
+        masked_grad: bool | None = None,  # type: ignore[valid-type]
+    ) -> Any:
         """This tensor, which is dense."""
         return self if dtype is None else self.to(dtype)
 

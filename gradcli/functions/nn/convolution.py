@@ -343,9 +343,9 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 
 
 def _shuffled(turned: Any, shape: tuple, input: Any, name: str) -> Any:
-    """``turned`` in this shape: never a view of the input, though a reshape may be one."""
+    """``turned`` in this shape: no view of the input, nor the gradient one, as reshapes may be."""
     out = _O["reshape"](turned, shape)
-    out = _O["clone"](out) if getattr(bottom(out), "_is_view", bool)() else out
+    out = _O["pad"](out, (0, 0)) if getattr(bottom(out), "_is_view", bool)() else out
     return called(formatted(out, input), name, input)
 
 
@@ -376,7 +376,7 @@ def channel_shuffle(input: Any, groups: int) -> Any:
         said = f"divisible by groups. Got {c} channels and {groups} groups."
         raise bad_shape(f"Number of channels must be {said}")
     shape = tuple(input.shape)
-    source = _O["clone"](input) if groups in (1, c) else input  # nothing moves: a view is left
+    source = _O["pad"](input, (0, 0)) if groups in (1, c) else input  # else a view is left
     split = _O["reshape"](source, (n, groups, c // groups, *rest))
     dealt = formatted(_O["reshape"](_O["transpose"](split, 1, 2), shape), input)
     return called(dealt, "ChannelShuffleBackward0", input)

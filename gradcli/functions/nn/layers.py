@@ -101,6 +101,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     left = _O["matmul"](_O["unsqueeze"](_O["unsqueeze"](input1, -2), -2), weight)
     out = _O["sum"](_O["squeeze"](left, -2) * _O["unsqueeze"](input2, -2), -1)
     out = out if out.dtype is weight.dtype else out.to(weight.dtype)  # of a sum of small integers
+    out = _O["reshape"](out, tuple(out.shape))  # a view, as PyTorch's
     return out if bias is None else out + bias
 
 
@@ -187,6 +188,8 @@ def _scaled(out: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = No
     if shape is not None:
         weight, bias = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
     out = out if weight is None else out * weight
+    if bias is not None and bias.shape == out.shape:
+        bias = _O["pad"](bias, (0, 0))  # its gradient has memory of its own
     return out if bias is None else out + bias
 
 
@@ -327,7 +330,8 @@ def instance_norm(
             _move(running_mean, momentum, _O["mean"](mean, 0))
             _move(running_var, momentum, _O["mean"](spread, 0))
     out = rowwise(_narrow(_scaled(_standard(own, dims, eps), w, b, shape), input))
-    return called(out, "ViewBackward0", leads=(input, weight))
+    out = called(of_its_own(out), "NativeBatchNormBackward0", leads=(input, weight))
+    return _O["reshape"](out, tuple(input.shape))  # a view, as PyTorch's
 
 
 def group_norm(

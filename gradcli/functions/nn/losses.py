@@ -172,11 +172,9 @@ def binary_cross_entropy_with_logits(
     batch = is_batch(input) or is_batch(target)  # there nothing is written to what target's is
     if target.dtype.kind < 2 and not batch:
         raise no_cast(input.dtype, target.dtype, "write target.float()")
-    logs = _O["logsigmoid"](input)
+    loss = _O["logit_nll"](input, target)
     if pos_weight is not None:
-        loss = (1 - target) * input - ((pos_weight - 1) * target + 1.0) * logs
-    else:
-        loss = (1 - target) * input - logs
+        loss = loss - (pos_weight - 1) * target * _O["logsigmoid"](input)
     loss = loss if weight is None else loss * weight
     loss = loss if batch or loss.dtype is target.dtype else loss.to(target.dtype)
     return reduced(loss, reduction, "BinaryCrossEntropyWithLogitsBackward0", input, target)

@@ -13,12 +13,14 @@ import numpy as np
 
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.composite import (
     by_element,
     called,
     formatted,
     is_batch,
     named,
+    of_its_own,
     rowwise,
     watch,
 )
@@ -28,7 +30,7 @@ from gradcli.functions import arithmetic
 from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
-from gradcli.functions.nn.resampling import adaptive, averaged
+from gradcli.functions.nn.resampling import adaptive, means
 from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_ranks, windows
 from gradcli.ops.errors import ValueFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.indexing import Apart
@@ -41,6 +43,13 @@ __all__ = [
     "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices",
     "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
+
+
+def _of_images(found: Any, dim: int = -2) -> Any:
+    """Results for sequences from those for images of one row, of which they are views."""
+    if found.__class__ is tuple:
+        return tuple(_O["squeeze"](v, dim) for v in found)
+    return _O["squeeze"](found, dim)
 
 
 def _extra(
@@ -126,6 +135,15 @@ def _max_pool(
         "max_pool", input, kernel_size, stride, padding, _rank, dilation, ceil_mode
     )
     _check_kind(input, f"max_pool{_rank}d{'_impl' * (_rank < 2)}", _rank > 1)
+    if _rank == 1:
+        image, edge, far = _O["unsqueeze"](input, -2), (0, sides[0]), (1, *spread)
+        found = _max_pool(
+            image, (1, *sizes), (1, *steps), edge, far, ceil_mode, return_indices, _rank=2
+        )
+        found = _of_images(found)
+        if return_indices or (input.requires_grad and mode.grad):
+            return found
+        return rowwise(of_its_own(found))  # by a kernel of its own
     padded, least = input.detach(), _least(input.dtype)
     padded = pad(padded, sides, value=least) if any(sides) else padded
     if ceil_mode:
@@ -148,7 +166,7 @@ def _max_pool(
                 np.maximum(found, start % d, where=start < 0, out=found)
         return along
 
-    name = f"MaxPool{_rank}DWithIndicesBackward0" if _rank > 1 else "SqueezeBackward1"
+    name = f"MaxPool{_rank}DWithIndicesBackward0"
     found = _largest(input, found, at, _rank, return_indices, name, apart, source)
     values, places = (formatted(v, input, lone=_rank == 3 and input.ndim == 4) for v in found)
     return (values, places) if return_indices else values
@@ -181,7 +199,7 @@ def _largest(
     """
     found = _O["reshape"](found, (*found.shape[:-rank], math.prod(found.shape[-rank:])))
     read = _read(input if source is None else source, found, at, rank, apart)
-    values = called(read, name, *(input,) * (rank > 1), leads=input)
+    values = called(read, name, input, leads=input)
     return values, _flat_places(found, at, tuple(input.shape[-rank:])) if indices else None
 
 
@@ -198,7 +216,7 @@ def _which(found: Any) -> np.ndarray:
 def _read(input: Any, found: Any, at: Callable, rank: int, apart: bool) -> Any:
     if is_batch(found):
         return found.at_once(lambda x, f: _read(x, f, at, rank, apart), input, found)
-    charge_shape((3 + rank, *found.shape[:-1]))  # places
+    charge_shape((2 + 2 * rank, *found.shape[:-1]))  # places
     where = _which(found)
     index = (*_lead(where.shape, rank), *at(where))
     return _O["getitem"](input, Apart(index) if apart else index)
@@ -243,6 +261,9 @@ def _avg_pool(
     if divisor_override == 0:
         raise bad_value("divisor must be not zero")
     _check_kind(input, f"avg_pool{max(_rank, 2)}d", input.dtype is int64)
+    if _rank == 1:
+        image, window = _O["unsqueeze"](input, -2), ((1, *sizes), (1, *steps), (0, *sides[:1]))
+        return _of_images(_avg_pool(image, *window, ceil_mode, count_include_pad, _rank=2))
     padded = pad(input, sides) if any(sides) else input
     more = _extra(padded.shape[-_rank:], sizes, steps, one, sides) if ceil_mode else ()
     dims = tuple(range(-_rank, 0))
@@ -259,11 +280,10 @@ def _avg_pool(
         share = added(counted if count_include_pad or not any(sides) else pad(counted, sides))
     else:
         share = math.prod(sizes)
-    name = f"AvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
     whole = "trunc" if input.dtype.kind < 2 else None
     out = arithmetic.div(total, share, rounding_mode=whole)
     out = rowwise(out) if _rank == 3 else formatted(out, input)
-    return called(out, name, input, leads=input)
+    return called(out, f"AvgPool{_rank}DBackward0", input, leads=input)
 
 
 def avg_pool1d(
@@ -338,15 +358,9 @@ def _no_way_back(g: Any) -> None:
 def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
     """Means of so many windows of ``(N, C, SIZES)`` as are asked for."""
     wanted = _wanted("adaptive_avg_pool", input, output_size, _rank)
-    name = f"AdaptiveAvgPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
-    if max(wanted) == min(wanted) == 1:
-        name = "MeanBackward1" if _rank > 1 else name
-        mean = _O["mean"](input, tuple(range(-_rank, 0)), True)
-        return called(mean if _rank == 3 else formatted(mean, input), name)
-    check_floating(input, f"adaptive_avg_pool{max(_rank, 2)}d", True)
-    out = averaged(input, wanted) if all(wanted) else _nothing(input, wanted)
-    out = rowwise(out) if _rank == 3 else formatted(out, input)
-    return called(out, name, input, leads=input)
+    if max(wanted) > 1 or min(wanted) < 1:
+        check_floating(input, f"adaptive_avg_pool{max(_rank, 2)}d", True)
+    return means(input, wanted) if all(wanted) else _nothing(input, wanted)
 
 
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = in_ranks(
@@ -364,9 +378,11 @@ def _adaptive_max_pool(
     check_floating(input, f"adaptive_max_pool{max(_rank, 2)}d", True)
     if not all(wanted):
         return _nothing(input, wanted, return_indices)
+    if _rank == 1:
+        image = _O["unsqueeze"](input, -2)
+        return _of_images(_adaptive_max_pool(image, (1, *wanted), return_indices, _rank=2))
     spots = [adaptive(n, m)[0] for n, m in zip(sizes, wanted, strict=True)]
-    name = f"AdaptiveMaxPool{_rank}DBackward0" if _rank > 1 else "SqueezeBackward1"
-    found = _largest_of(input, spots, return_indices, name)
+    found = _largest_of(input, spots, return_indices, f"AdaptiveMaxPool{_rank}DBackward0")
     values, places = (rowwise(v) if _rank == 3 else formatted(v, input) for v in found)
     return (values, places) if return_indices else values
 
@@ -434,6 +450,10 @@ def _max_unpool(
                 said = f"(dim {dim} must be between {n - s} and {n + s})"
                 raise bad_argument(f'invalid output_size "{asked}" {said}')
         out = asked
+    if _rank == 1:
+        image, places = (_O["unsqueeze"](v, -1) for v in (input, indices))
+        size, step, edge, out = (*sizes, 1), (*steps, 1), (*edges, 0), (*out, 1)
+        return _of_images(_max_unpool(image, places, size, step, edge, out, _rank=2), -1)
     lead = tuple(input.shape[:-_rank])
     charge_shape((*lead, *out))
     flat = input.new_zeros((*lead, math.prod(out)))
@@ -442,7 +462,7 @@ def _max_unpool(
     filled = scatter(flat, -1, spots, values)
     filled = _O["reshape"](filled, (*lead, *out))
     filled = formatted(filled, input) if _rank == 2 else filled
-    return called(filled, f"MaxUnpool{max(_rank, 2)}DBackward0", input)
+    return called(filled, f"MaxUnpool{_rank}DBackward0", input)
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = in_ranks(_max_unpool, 1, 2, 3)

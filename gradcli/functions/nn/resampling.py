@@ -47,7 +47,7 @@ _NAMES = {
     "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
     "linear": "UpsampleLinear1DBackward0", "bilinear": "UpsampleBilinear2DBackward0",
     "bicubic": "UpsampleBicubic2DBackward0", "trilinear": "UpsampleTrilinear3DBackward0",
-    "area": "AdaptiveAvgPool{}DBackward0",
+    "area": "",
 }  # fmt: skip
 
 
@@ -93,17 +93,25 @@ def adaptive(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(starts[:, None] + np.arange(longest), ends[:, None] - 1), ends - starts
 
 
-def averaged(input: Any, wanted: Sequence[int]) -> Any:
-    """Means of the windows that cover the last dimensions, so many along each as are wanted."""
-    if input.dtype is float16:
-        return averaged(input.to(float32), wanted).to(float16)
-    first = len(input.shape) - len(wanted)
-    input = in_rows(input)
-    for axis, m in enumerate(wanted, first):
-        places, sizes = adaptive(input.shape[axis], m)
+def means(input: Any, wanted: Sequence[int]) -> Any:
+    """Means of the windows that cover the last dimensions, so many along each as are wanted.
+
+    Of sequences they are a view of those of images, as in PyTorch.
+    """
+    rank = len(wanted)
+    if rank == 1:
+        return _O["squeeze"](means(_O["unsqueeze"](input, -2), (1, *wanted)), -2)
+    if max(wanted) == 1:
+        mean = _O["mean"](input, tuple(range(-rank, 0)), True)
+        return called(mean if rank == 3 else formatted(mean, input), "MeanBackward1")
+    out = in_rows(input.to(float32) if input.dtype is float16 else input)
+    for axis, m in enumerate(wanted, input.ndim - rank):
+        places, sizes = adaptive(out.shape[axis], m)
         weights = np.repeat(1 / sizes[:, None], places.shape[1], axis=1)
-        input = taps(input, axis, places, _filled_up(weights, sizes))
-    return input
+        out = taps(out, axis, places, _filled_up(weights, sizes))
+    out = out if out.dtype is input.dtype else out.to(input.dtype)
+    out = rowwise(out) if rank == 3 else formatted(out, input)
+    return called(out, f"AdaptiveAvgPool{rank}DBackward0", input, leads=input)
 
 
 def _filled_up(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -209,11 +217,7 @@ def interpolate(
     rank = len(input.shape) - 2
     old, new, factors = _resized(input, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        if max(new) == 1:
-            return _O["mean"](input, tuple(range(2, rank + 2)), True)
-        means = averaged(input, new)
-        means = rowwise(means) if rank == 3 else formatted(means, input)
-        return called(means, _NAMES[mode].format(rank), leads=input)
+        return means(input, new)
     source, whole = input, input.dtype is uint8 and mode in _RANKS
     if input.dtype is float16:
         input = input.to(float32)

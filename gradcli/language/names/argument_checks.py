@@ -8,7 +8,7 @@ tensors and numbers costs one look at each type.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import zip_longest
 from sys import modules
@@ -19,6 +19,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.record.arguments import UNSAID, parameters_of
 from gradcli.engine.record.face import unchecked
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -168,6 +169,8 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
         args = tuple(
             [checked_data(a, name) if i < arity else checked_option(a) for i, a in enumerate(args)]
         )
+        if options:
+            _refuse_as_python(op, name, args, options)
         options = {
             renamed.get(k, k): checked_data(v, name) if k in inputs else checked_option(v)
             for k, v in options.items()
@@ -336,6 +339,8 @@ def composed(function: Callable) -> Callable:
         if out is not None:
             return into(out, call, args, options)
         given = [_seen(order[i] if i < len(order) else rest, a, name) for i, a in enumerate(args)]
+        if options:
+            _refuse_as_python(function, name, given, options)
         options = {renamed.get(k, k): _seen(k, v, name) for k, v in options.items()}
         if leading and given and given[0].__class__ in _NUMBERS:
             return _of_numbers(function, order, given, options)
@@ -346,6 +351,18 @@ def composed(function: Callable) -> Callable:
     if hasattr(function, "dtype"):  # x.type(torch.LongTensor)
         call.dtype = function.dtype  # type: ignore[attr-defined]
     return call
+
+
+def _refuse_as_python(function: Any, name: str, given: Sequence[Any], options: dict) -> None:
+    """Raise TypeFault (E0303) for what Python's function refuses: keepdim without a dim, a None.
+
+    NumPy's names have NumPy's meaning: ``keepdims`` needs no ``axis``.
+    """
+    takes = parameters_of(function, name)
+    if takes is not None:
+        values = takes.bind(tuple(given), options)
+        doubtful = {n for n in options if n == "keepdim" or options[n] is None}
+        takes.check({n: v for n, v in values.items() if n in doubtful or v is UNSAID})
 
 
 def _seen(name: str, value: Any, function: str) -> Any:

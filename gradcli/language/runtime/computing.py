@@ -8,6 +8,7 @@ that line would be computed twice.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,9 +21,21 @@ from gradcli.language.syntax import nodes as n
 _MODULES = ("torch", "gradcli", "torch.nn.functional", "math")
 _WRITING = frozenset(("out", "inplace"))
 _METHODS = frozenset(("detach", "view", "item", "float", "double"))
+ACTIVATIONS = frozenset((
+    "celu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "mish", "relu6",
+    "selu", "silu", "softmin", "softshrink", "tanhshrink", "threshold",
+))  # fmt: skip
+"""Functions of ``torch.nn.functional`` that only compute, where they are not to write."""
 _WHOLE = (n.Number, n.Column, n.Name)
 OPERANDS = frozenset((Tensor, float, int))
 """What operators take here."""
+
+
+@functools.cache
+def _parameters(function: Any) -> tuple[str, ...]:
+    import inspect  # texts of kilobytes only
+
+    return (*inspect.signature(function).parameters,)
 
 
 class GivenUp(Exception):
@@ -132,8 +145,8 @@ class Parts:
             function = caller(func.name, count)
             given.append(self.tensor(func.value, depth))
         else:
-            if any(isinstance(one, n.Literal) and one.value is True for one in node.args):
-                raise GivenUp  # inplace, by its place
+            if "inplace" in _parameters(function)[: len(node.args)]:
+                raise GivenUp
             function = with_checks(function, count)
         given += [self.argument(one, depth) for one in node.args]
         return function(*given, **{name: self.argument(one, depth) for name, one in named.items()})

@@ -27,7 +27,7 @@ _MOST = 1 << 20
 """Blocks may be short where all different terms together have no more entries than these."""
 _PLAIN = 1e30
 """Numbers below this are finite in all of these."""
-_WIDE = ("float64", "float32")  # half precision is added up in single by cumsum
+_WIDE = ("float64", "float32")
 
 
 class Apart(Exception):
@@ -138,13 +138,18 @@ class Together:
             raise Apart
         for i, one in enumerate(held):
             if one.__class__ is list:
-                if not anywhere:
+                if not anywhere or not all(map(_fits, one)):
                     raise Apart
                 held[i] = _column(one, dtype, self.like.ndim)
         return _Rows(function(*held))
 
 
-def _column(values: list[Any], dtype: Any, ndim: int) -> Tensor:
+def _fits(number: Any) -> bool:
+    """Whether a number is none that signs refuse beside a Tensor."""
+    return number.__class__ is not int or number.bit_length() < 64
+
+
+def _column(values: list[Any] | np.ndarray, dtype: Any, ndim: int) -> Tensor:
     """Numbers along the first axis, with as many axes after it. Raises OverflowError."""
     return factories.tensor(np.array(values, dtype.name).reshape(-1, *[1] * ndim))
 
@@ -166,9 +171,9 @@ def in_order(terms: list[Any], counts: Sequence[int], order: array[int]) -> Any:
             each.append(term)
         else:
             each += term.unbind(0) if whole is None else [whole] * count
-    rest = iter(order)
     total: Any = None
-    for i in rest:
+    done = 0
+    for done, i in enumerate(order, 1):  # noqa: B007 - where the rest begins
         at = i if i >= 0 else ~i
         term = each[at] if each[at] is not whole or whole is None else whole[at]
         if total is None:
@@ -183,11 +188,11 @@ def in_order(terms: list[Any], counts: Sequence[int], order: array[int]) -> Any:
         total = total.expand(whole.shape[1:])
     # The rest is gathered from one tensor, and added by cumsum, which keeps the order.
     entries = max(1, _BLOCK // max(1, whole[0].numel()))
-    while block := list(itertools.islice(rest, entries)):
-        chosen = whole[[i if i >= 0 else ~i for i in block]]
-        if min(block) < 0:
-            signs = [1.0 if i >= 0 else -1.0 for i in block]
-            chosen = chosen * _column(signs, whole.dtype, whole.ndim - 1)
+    for start in range(done, len(order), entries):
+        block = np.array(order[start : start + entries])
+        chosen = whole[factories.tensor(np.where(block < 0, ~block, block), dtype="int64")]
+        if block.min() < 0:
+            chosen = chosen * _column(np.where(block < 0, -1.0, 1.0), whole.dtype, whole.ndim - 1)
         total = overloads.cat([total[None], chosen]).cumsum(0)[-1]
     return total
 
@@ -203,12 +208,12 @@ def _joined(terms: list[Any], counts: Sequence[int]) -> Tensor | None:
         shapes = {kind for kind in shapes if kind[0] or len({dtype for _, dtype in shapes}) > 1}
     numbers = [x for t in terms if t.__class__ is not Tensor
                for x in (t if t.__class__ is list else (t,))]  # fmt: skip
-    if len(shapes) != 1 or not all(abs(x) < _PLAIN for x in numbers):
+    if len(shapes) != 1 or not all(abs(x) < _PLAIN and _fits(x) for x in numbers):
         return None
     ((shape, dtype),) = shapes
     size, different = math.prod(shape), sum(counts)
     few = _BLOCK // max(1, size) >= 2 * different or size * different <= _MOST
-    if dtype.name not in _WIDE or not few:
+    if dtype.name != "float64" or not few:  # cumsum adds up others in double precision
         return None
     parts = []
     for term, count in zip(terms, counts, strict=True):

@@ -21,7 +21,7 @@ from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
-from gradcli.language.runtime.computing import OPERANDS, GivenUp, Parts, assigned
+from gradcli.language.runtime.computing import ACTIVATIONS, OPERANDS, GivenUp, Parts, assigned
 from gradcli.language.syntax.nodes import (
     Assign,
     Binary,
@@ -60,7 +60,8 @@ _BUILTIN = ("abs", "max", "min", "pow")
 @functools.cache
 def _computes(name: str) -> bool:
     """Whether functions and methods of a name do nothing but compute."""
-    return name in methods.public_operators() or name in methods.COMPOSED or name in _BUILTIN
+    tables = (methods.public_operators(), methods.COMPOSED, ACTIVATIONS, _BUILTIN)
+    return any(name in table for table in tables)
 
 
 def _entrywise(name: str) -> bool:
@@ -148,9 +149,15 @@ def walked(
             if a.__class__ is Tensor and b.__class__ in OPERANDS and node.ops[0] in _BINARY:
                 return _BINARY[node.ops[0]](a, b)
         elif kind is Unary:
-            a = value(node.operand, depth + 1)
+            signs = []  # as many as the text has room for
+            while node.__class__ is Unary:
+                signs.append(node.op)
+                node = node.operand
+            a = value(node, depth + 1)
             if a.__class__ in OPERANDS:
-                return _UNARY[node.op](a)
+                while signs:
+                    a = _UNARY[signs.pop()](a)
+                return a
         elif parts:
             return parts.part(node, depth + 1)
         raise GivenUp

@@ -288,7 +288,9 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
             if header is not None:
                 continue
         if len(cells) != width:
-            raise _Trouble(f"{shown} line {number} has {items(len(cells))}; the first has {width}")
+            mend = "no cell holds a line break" if line.count('"') % 2 else None
+            said = f"{shown} line {number} has {items(len(cells))}; the first has {width}"
+            raise _Trouble(said, mend)
         wanted = cells if column is None else cells[column : column + 1]
         try:
             numbers = [float(cell) for cell in wanted]

@@ -159,7 +159,7 @@ class _Watch:
         values, node, places = _through(values)
         if node is not None:
 
-            def see(grads: Sequence) -> tuple:
+            def see(_: Sequence, grads: Sequence) -> tuple:
                 full = [None] * len(values)
                 for place, grad in zip(places, grads, strict=True):
                     full[place] = grad
@@ -177,7 +177,7 @@ class _Watch:
                     self._tell((None,) * self.given)
                 return grads
 
-            node.register_prehook(see)
+            node.register_hook(see)
         return values if isinstance(out, tuple) else values[0]
 
     def _tell(self, grad_input: tuple) -> tuple | None:

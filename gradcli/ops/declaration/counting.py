@@ -43,8 +43,10 @@ class Counted:
         whole = max(given, key=lambda a: a.size)
         size = whole.size
         # NumPy writes the result of a sign into an operand that nothing else refers to: into any
-        # of a sum or product, else into the first. Not where one is expanded, but for a number.
-        into = args if op.infix in ("+", "*") else args[:1] if op.infix in METHODS else ()
+        # of a sum or product, else into the first. Not where one is expanded, but for a number,
+        # which must not be the first: NumPy's own numbers are no arrays.
+        either = op.infix in ("+", "*") and getattr(args[0], "shape", None) != ()
+        into = args if either else args[:1] if op.infix in METHODS else ()
         into = args if op.name == "neg" else into
         alike = size > 0 and all(a.size == size or a.shape == () for a in given)
         spared = alike and any(isinstance(a, Counted) and a.owns == size for a in into)

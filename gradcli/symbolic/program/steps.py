@@ -458,9 +458,11 @@ class _Flattening:
             bounds = [*args[1:], *(k.value for k in node.keywords)]
             return not all(map(self.is_literal, bounds))
         asked = {k.name for k in node.keywords}
-        if asked <= op.params.keys():
+        if own is None:
             return False
-        return own is not None and asked <= set(own.co_varnames)
+        if asked <= op.params.keys():
+            return not op.variadic and op.arity + len(op.params) < len(args) <= own.co_argcount
+        return asked <= set(own.co_varnames)
 
     def check_order(self, args: list[Any], named: dict[str, n.Expr]) -> None:
         """The order of a norm is a number. Raises a fault (E0701) that says what to write."""

@@ -99,13 +99,7 @@ class Unifier:
                 total = sizes.times(total, size or "1")
         if kind == "slice":
             total = sizes.extent(total, *rest[1:])[0]
-        place = self.made[how]
-        root, text = self.root(place), sizes.plus(total, -self.offset(place))
-        have = self.label.setdefault(root, text)
-        if have != text:
-            raise conflict(
-                f"sizes {total} and {self.size(place)} meet", self.source, self.steps[-1].node
-            )
+        self.join(self.made[how], self.new(total), self.steps[-1])
 
     def smallest(self) -> dict[str, int]:
         """How large each size has to be for the indices to be inside and different."""

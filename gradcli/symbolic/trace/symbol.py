@@ -46,12 +46,15 @@ class Symbol:
                 raise
             except (TypeError, ValueError, OverflowError):  # a parameter of another kind
                 raise no_closed_form(f"`{op.name}` of these arguments") from None
+        plain = all(type(p) in (int, float) for p in params.values())
+        known = op.entrywise and op.kind in ("elementwise", "constant") and op.public
+        if known and plain and (op.formula is None or op.breaks):
+            # Parameters that are numbers are arguments of the call, as they are written. Pieces
+            # that are composed stay one call: written out they double at each level.
+            usual = params == {name: op.params[name] for name in params}
+            return call(op.name, [*symbols, *map(as_symbol, () if usual else params.values())])
         if op.formula is not None:
             return op.formula(*symbols, **params)
-        plain = all(type(p) in (int, float) for p in params.values())
-        if op.entrywise and op.kind in ("elementwise", "constant") and plain and op.public:
-            # Parameters that are numbers are arguments of the call, as they are written.
-            return call(op.name, [*symbols, *map(as_symbol, params.values())])
         raise no_closed_form(f"`{op.name}`")
 
     @property

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+
+import gradcli
+from gradcli.engine.record.arguments import parameters_of
+from gradcli.engine.record.face import unchecked
+from gradcli.language.names.table import CALLED, NAMES
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from tests.support.families import family
@@ -45,3 +51,49 @@ def test_an_argument_may_be_named(by_name, wanted):
 
 def test_no_argument_is_dropped():
     assert said("torch.numel(3.0, 4.0)") == "TypeError"
+
+
+GIVEN = {
+    "Tensor": "M", "Sequence[Tensor]": "[M, M]", "int": "0", "Sequence[int]": "(0,)",
+    "Number": "0.5", "float": "0.5", "str": "'sum'",
+}  # fmt: skip
+"""An argument of each kind, the first that is declared."""
+
+
+def calls(name):
+    """A call with each option that a function declares given as a truth, and as None."""
+    function = getattr(gradcli, name)
+    try:
+        takes = parameters_of(getattr(function, "operator", None) or unchecked(function), name)
+    except TypeError:
+        return []
+    if takes is None or name in ("cholesky", "tensor", "vmap"):  # which have their own rules
+        return []
+    needed = [p for p in takes.order if p not in takes.defaults]
+    kinds = [next((k for k in GIVEN if k in takes.kinds.get(p, ())), "Tensor") for p in needed]
+    given = ", ".join(GIVEN[kind] for kind in kinds)
+    options = [*takes.order[len(needed) :], *takes.named]
+    truths = [(o, v) for o in options if "bool" in takes.kinds.get(o, ()) for v in (True, False)]
+    nones = [
+        (o, None) for o in options if takes.kinds.get(o) and takes.defaults.get(o, 0) is not None
+    ]
+    return [f"torch.{name}({given}, {o}={v})" for o, v in truths + nones]
+
+
+def test_programs_are_refused_what_pythons_functions_refuse():
+    """Every function that has options, each of them as a truth and as None."""
+    scope = {"torch": gradcli, "M": gradcli.tensor([[1.0, 2.0], [3.0, 5.0]])}
+    names = [n for n in sorted({*NAMES, *CALLED}) if inspect.isroutine(getattr(gradcli, n, None))]
+    differ, count = [], 0
+    for call in [call for name in names for call in calls(name)]:
+        try:
+            eval(call, dict(scope))
+            taken = True
+        except Exception:
+            taken = False
+        found = said(call)
+        count += 1
+        if taken is found.endswith(("Fault", "Error")):
+            differ.append(f"{call}: Python {'takes' if taken else 'refuses'} it, here {found[:60]}")
+    assert not differ, "\n".join(differ)
+    assert count > 300
