@@ -25,7 +25,7 @@ from gradcli.engine.record.inplace import (
     overtake,
     rewrite,
     set_item,
-    stand_at,
+    settle,
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -117,7 +117,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         node = result.edge
         set_item(self, Ellipsis, result)
         if node is not None and (self.meta is None or self.meta.base is None):
-            stand_at(self, node)
+            settle(self, node)
         return self
 
     method.declared = function  # type: ignore[attr-defined]

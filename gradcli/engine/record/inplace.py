@@ -250,7 +250,7 @@ def rewrite(target: Tensor) -> Tensor:
     base = target if meta.base is None else meta.base
     if current().grad and base.edge is not None:
         edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
-        stand_at(base, edge)
+        settle(base, edge)
         take_into_base(base)
     meta.version.bump()
     return target
@@ -427,7 +427,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         count_write(target.array)
     edge = result.edge
     if edge is not None:
-        stand_at(target, edge)
+        settle(target, edge)
         if keeps_result(edge):
             extra = more(edge)
             # Of a view the count alone: through its base the node would hold itself.
@@ -531,7 +531,7 @@ def views_of(base: Tensor) -> list[Tensor]:
 def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
     again = entries_of_base(view, base)
-    stand_at(view, again.edge)
+    settle(view, again.edge)
     if view.edge is not None:
         lazy = view._flips and view.dtype.is_complex
         more(view.edge).params["called"] = "ConjBackward0" if lazy else "AsStridedBackward0"
@@ -540,7 +540,7 @@ def _read_again(view: Tensor, base: Tensor) -> None:
 LateView.read_again = staticmethod(_read_again)
 
 
-def stand_at(target: Tensor, edge: Any) -> None:
+def settle(target: Tensor, edge: Any) -> None:
     """Give ``target`` a new node, whose gradient ``retain_grad()`` keeps: that is the tensor's."""
     kept = target.meta.kept if target.meta is not None else None
     if kept is not None and edge is not None and target.edge is not None:
@@ -587,7 +587,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             called(old, "CopySlices")
         runs_once(old)
         old = _flipped(old) if base._flips else old
-        stand_at(base, old.edge)
+        settle(base, old.edge)
     views = views_of(base)
     late = len(views) > FEW and not (transformed.by or mode.watching)
     for view in views:
