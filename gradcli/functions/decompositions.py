@@ -248,7 +248,13 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     if n > k:
         high = _O["cat"](high, _O["solve"](low, turned[..., :k, k:]), dim=-1)
     if m > k:
-        below = _O["mT"](_O["solve"](_O["mT"](high), _O["mT"](turned[..., k:, :])))
+        own = _O["diagonal"](high)
+        lost = _O["eq"](own, 0)  # and so are all below it: they are 0 times any number
+        nonzero = high + diag_embed(lost.to(high.dtype))
+        below = _O["mT"](_O["solve"](_O["mT"](nonzero), _O["mT"](turned[..., k:, :])))
+        if lost.any():  # 0, as which it has no derivative
+            root = _O["sqrt"](_O["where"](lost, own, 1.0))
+            below = below + _O["unsqueeze"](_O["where"](lost, root, 0.0), -2)
         low = _O["cat"](low, below, dim=-2)
     return order, pivots, low, high
 

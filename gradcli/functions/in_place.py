@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current, inference_mode, no_grad
+from gradcli.engine.graph.node import more, registered
 from gradcli.engine.record.apply import flipped_view
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import called, in_graph
@@ -20,11 +21,11 @@ from gradcli.engine.record.dtype_checks import of_truths, one_filling, one_numbe
 from gradcli.engine.record.inplace import (
     check_writable,
     edge_before_write,
-    keep_on,
     overlap,
     overtake,
     rewrite,
     set_item,
+    settle,
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -115,10 +116,8 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             raise no_room(self.array.shape, result.array.shape)
         node = result.edge
         set_item(self, Ellipsis, result)
-        is_view = self.meta is not None and self.meta.base is not None
-        if node is not None and not is_view:
-            keep_on(self, node)
-            self.edge = node
+        if node is not None and (self.meta is None or self.meta.base is None):
+            settle(self, node)
         return self
 
     method.declared = function  # type: ignore[attr-defined]
@@ -161,7 +160,9 @@ def turned(name: str, function: Callable) -> Callable:
             seen = function(before, *args, **options)
         self.array = seen.own_array()
         if not leaf:
-            self.edge = seen.edge
+            old, self.edge = self.edge, seen.edge
+            if old is not seen.edge and (registered(old, "hooks") or registered(old, "kept")):
+                more(seen.edge).earlier = old
             # PyTorch numbers the forms in place after the others.
             dim = [*args, *options.values(), None][0]
             form = 3 + (dim is not None) + isinstance(dim, tuple | list)

@@ -20,6 +20,7 @@ from gradcli.engine.record.composite import (
     is_batch,
     of_numbers_too,
     rowwise,
+    runs_once,
 )
 from gradcli.engine.record.dtype_checks import of_truths, one_filling, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -284,7 +285,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """Along a dimension, the entries that whole numbers name; sizes broadcast."""
     if is_batch(indices):
         if dim is None:
-            input, dim, indices = input.reshape(-1), 0, indices.reshape(-1)
+            return _batched(gather, input.reshape(-1), 0, indices.reshape(-1))
         return _batched(lambda x, d, i: take_along_dim(x, i, d), input, dim, indices)
     indices = whole(
         indices,
@@ -294,11 +295,10 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     charge_shape(indices.shape)
     if dim is None:
         return _gathered(O["reshape"](input, (-1,)), 0, indices.reshape(-1))
-    size = input.shape[normal_dim(dim, input.ndim)]
-    indices = np.where(indices < 0, indices + size, indices)
+    axis = normal_dim(dim, input.ndim)
+    indices = np.where(indices < 0, indices + input.shape[axis], indices)
     if indices.ndim != input.ndim:
         raise bad_shape("input and indices should have the same number of dimensions")
-    axis = normal_dim(dim, input.ndim)
     sizes: Any = [list(v.shape) for v in (input, indices)]
     reach, count = (given.pop(axis) if given else 1 for given in sizes)
     said = sizes_differ(*sizes)
@@ -349,7 +349,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     if is_batch(index):
         return _batched(scatter_add, input, dim, index, src)
     places, values = _places(input, dim, index, src)
-    added = O["scatter"](values, tuple(input.shape), places)
+    added = runs_once(O["scatter"](values, tuple(input.shape), places))
     return called(rowwise(input + added), "ScatterAddBackward0", input, src)
 
 
@@ -411,7 +411,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     if not input.numel():
         out = O["clone"](input)
         return out + 0 * O["sum"](source) if source.requires_grad else out
-    added = O["scatter"](source, tuple(input.shape), (*(slice(None),) * axis, index))
+    added = runs_once(O["scatter"](source, tuple(input.shape), (*(slice(None),) * axis, index)))
     total = rowwise(input + (added if alpha == 1 else alpha * added))
     return called(total, "IndexAddBackward0", input, source)
 
@@ -470,13 +470,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 def index_fill(input: Any, dim: int, index: Any, value: Operand) -> Any:
     """``input`` with a value written where ``index`` names along a dimension."""
     if is_batch(index):
-        if getattr(
-            value, "__gradcli_rank__", 0
-        ):  # a place that is named twice counts once in the derivative by it
-            return index.each_of(index_fill, (input, dim, index, value), {})
-        shape = list(input.shape)
-        shape[dim] = len(index.reshape(-1))
-        return _written(input, dim, _spread(index, dim, shape), value)
+        return index.each_of(index_fill, (input, dim, index, value), {})
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     # A place that is named twice is filled once, and counts once in the derivative by the value.
     size = input.shape[normal_dim(dim, input.ndim)]

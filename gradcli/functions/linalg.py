@@ -5,6 +5,7 @@ Everything takes stacks of matrices and is differentiable to any order where PyT
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -54,6 +55,7 @@ from gradcli.functions.matrices import (
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
+from gradcli.ops.decompositions.matrix_errors import not_square, stopped_at
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_value
@@ -111,10 +113,7 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
         if check_errors:
             fault.torch = f"{title}:{(fault.torch or '').partition(':')[2]}"
             raise
-        from gradcli.ops.decompositions.matrix_errors import stopped_at
-
-        definite = function is _O["cholesky"]
-        info = wrap(stopped_at(A.array, definite)[()], dtypes.int32)
+        info = _stopped_at(A, function is _O["cholesky"])
     solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
     safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
     found = function(safe, *others)
@@ -123,6 +122,12 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
     if found.ndim < A.ndim:
         solved, lost = solved.squeeze(-1), lost.squeeze(-1)
     return (found + lost) * _O["where"](solved, 1.0, math.nan).to(found.dtype), info
+
+
+@by_element
+def _stopped_at(A: Any, definite: bool) -> Any:
+    """LAPACK's ``info`` of each matrix."""
+    return wrap(stopped_at(A.array, definite)[()], dtypes.int32)
 
 
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -171,10 +176,7 @@ def _solved(A: Any, B: Any, left: bool, upper: bool | None = None) -> Any:
 
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """``solve`` and LAPACK's ``info``: above 0 for a singular matrix, whose solution is NaN."""
-
-    def solved(A: Any, B: Any) -> Any:
-        return solve(A, B, left=left)
-
+    solved = functools.partial(solve, left=left)
     result, info = _tried("torch.linalg.solve_ex", solved, A, check_errors, B)
     return results("linalg_solve_ex", result=result, info=info)
 
@@ -314,8 +316,6 @@ def cond(A: Any, p: Order | None = None) -> Any:
     of_matrices("linalg.cond: The input tensor", A)
     by_inverse = p not in (None, 2, -2) and (isinstance(p, str) or A.numel())
     if by_inverse and A.shape[-1] != A.shape[-2]:
-        from gradcli.ops.decompositions.matrix_errors import not_square
-
         raise not_square(f"linalg.cond(ord={p})", tuple(A.shape))
     if not A.numel():
         return _O["sum"](_O["abs"](A), (-2, -1))  # of nothing 0

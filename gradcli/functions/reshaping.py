@@ -230,7 +230,8 @@ def movedim(input: Any, source: int | Sequence[int], destination: int | Sequence
             raise bad_dim(said, help="name each dimension once")
     rest = iter([d for d in range(n) if d not in come])
     placed = dict(zip(go, come, strict=True))
-    return O["permute"](input, tuple(placed[i] if i in placed else next(rest) for i in range(n)))
+    order = tuple(placed[i] if i in placed else next(rest) for i in range(n))
+    return called(O["permute"](input, order), f"{'Permute' if n else 'Alias'}Backward0")
 
 
 def permute(input: Any, dims: Sequence[int]) -> Any:

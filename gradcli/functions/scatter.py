@@ -11,7 +11,15 @@ import numpy as np
 
 from gradcli.engine.dtypes import promote_types, uint8
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.composite import called, is_batch, laid_like, named, of_its_own, rowwise
+from gradcli.engine.record.composite import (
+    called,
+    is_batch,
+    laid_like,
+    named,
+    of_its_own,
+    rowwise,
+    runs_once,
+)
 from gradcli.engine.record.dtype_checks import of_truths, one_type, same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -63,21 +71,19 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
         return called(O["put"](input, values, index), "IndexPutBackward0")
     shape = np.empty(tuple(input.shape), bool)[index].shape
     added = O["scatter"](O["expand"](values, shape), tuple(input.shape), index)
-    return called(input + added, "IndexPutBackward0")
+    return called(input + runs_once(added), "IndexPutBackward0")
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """``input`` with ``source`` written (or added) where ``index`` counts in the flat tensor."""
     same_dtype(input, source, "put_(): self and source expected to have the same dtype")
-    if is_batch(index):
-        written = index_put(input.reshape(-1), (index,), source.reshape(index.shape), accumulate)
-        return called(O["reshape"](written, tuple(input.shape)), "PutBackward0", input, source)
-    index = whole(index, "put_(): Expected a long tensor for index, but got {}")
-    if index.size != source.numel():
-        said = "put_(): Expected source and index to have the same number of elements"
-        raise IndexFault("E0301", said)
-    within_flat(index, input.numel())
-    flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
+    if not is_batch(index):
+        index = whole(index, "put_(): Expected a long tensor for index, but got {}")
+        if index.size != source.numel():
+            said = "put_(): Expected source and index to have the same number of elements"
+            raise IndexFault("E0301", said)
+        within_flat(index, input.numel())
+    flat, values = O["reshape"](input, (-1,)), O["reshape"](source, tuple(index.shape))
     written = O["reshape"](index_put(flat, (index,), values, accumulate), tuple(input.shape))
     return laid_like(called(written, "PutBackward0", input, source), input)
 
@@ -89,8 +95,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     if is_batch(mask):
         return mask.each_of(masked_scatter, (input, mask, source), {})
     shape = meeting_shape(mask, input)
-    mask = np.asarray(mask.array)
-    mask = np.broadcast_to(mask, shape)
+    mask = np.broadcast_to(np.asarray(mask.array), shape)
     wide = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
     if source.numel() < count:

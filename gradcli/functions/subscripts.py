@@ -128,9 +128,7 @@ def get_item(self: Tensor, index: Any) -> Any:
     if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     out = FUNCTIONS["getitem"](self, index)
-    if getattr(out, "edge", None) is None or index.__class__ is int or is_basic(index):
-        return out
-    return runs_once(out)
+    return out if index.__class__ is int or is_basic(index) else runs_once(out)
 
 
 def numbers_first(
@@ -177,10 +175,11 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
     if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(p, np.ndarray) for p in parts):
+    picks = [p for p in parts if isinstance(p, np.ndarray)]
+    if picks:
         if isinstance(value, Slots):
             source: Any = value
-            (mask, *more) = (p for p in parts if isinstance(p, np.ndarray))
+            mask, *more = picks
             fills = not more and mask.dtype == np.bool_ and (not mask.ndim or source.numel() == 1)
             if not fills or (source.is_complex() and not self.is_complex()):
                 if source.dtype is not self.dtype:  # a shape that does not fit comes first
@@ -189,10 +188,11 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
                 if not any(p.__class__ is int for p in parts):
                     overlap(self, value, apart=True)
         set_item(self, index, value)
-        written(self, "IndexPutBackward0")
+        one_truth = all(p.dtype == np.bool_ and not p.ndim for p in picks)  # written by a view
+        written(self, "CopySlices" if one_truth else "IndexPutBackward0")
     elif all(p is Ellipsis or isinstance(p, slice) for p in parts) and _everything(self, parts):
         set_item(self, Ellipsis, value)
-        written(self, "CopyBackwards" if np.ndim(raw(value)) else "FillBackward3")
+        written(self, "CopyBackwards" if np.ndim(raw(value)) or not self.ndim else "FillBackward3")
     else:
         set_item(self, index, value)
 

@@ -19,7 +19,7 @@ from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
-from gradcli.engine.record.composite import dynamic_shape, laid_like, parts_of
+from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain
@@ -39,7 +39,6 @@ from gradcli.transforms.tracer import (
     Layer,
     as_value,
     become,
-    bottom,
     chain_of,
     operands_of,
     rank_of,

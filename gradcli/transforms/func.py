@@ -17,6 +17,7 @@ from gradcli.engine.backward.api import no_graph
 from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import next_number
+from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
@@ -48,7 +49,7 @@ from gradcli.transforms.reverse import (
     watched,
     without_leaves,
 )
-from gradcli.transforms.tracer import bottom, lasting, rank_of, tensors_of
+from gradcli.transforms.tracer import lasting, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 

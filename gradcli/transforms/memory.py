@@ -20,6 +20,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import enable_grad, end_pushing
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.inplace import check_writable, share_memory, views_of
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.stale_view import StaleView, place_of
@@ -29,15 +30,7 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import running
-from gradcli.transforms.tracer import (
-    Layer,
-    bottom,
-    chain_of,
-    memory_of,
-    operands_of,
-    rank_of,
-    store,
-)
+from gradcli.transforms.tracer import Layer, chain_of, memory_of, operands_of, rank_of, store
 
 ROOT = "_gradcli_root"
 """Attribute of a view: the dual that it is a view of."""

@@ -43,7 +43,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more,
 from gradcli.engine.graph.own_passes import ENDED, is_around, passes_by
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
-from gradcli.engine.record.composite import of_its_own
+from gradcli.engine.record.composite import bottom, of_its_own
 from gradcli.engine.tensor.conversion import no_array
 from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain
@@ -54,7 +54,6 @@ from gradcli.transforms.levels import Vmap, running
 from gradcli.transforms.tracer import (
     Layer,
     as_value,
-    bottom,
     chain_of,
     lasting,
     operands_of,

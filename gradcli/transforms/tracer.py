@@ -42,6 +42,8 @@ from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.graph.node import hooked
 from gradcli.engine.graph.own_passes import in_own_passes
 from gradcli.engine.record.captures import refuse_captured
+from gradcli.engine.record.composite import bottom, is_batch
+from gradcli.engine.record.dtype_checks import one_number
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
@@ -64,13 +66,6 @@ from gradcli.transforms.levels import running
 def rank_of(value: Any) -> int:
     """The level of a value: 1 for a Tensor, more for what stands for one in a transform."""
     return getattr(value, "__gradcli_rank__", 0)
-
-
-def bottom(value: Any) -> Tensor:
-    """The Tensor inside tangents and batches."""
-    while isinstance(value, Layer):
-        value = value.content
-    return value
 
 
 def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
@@ -445,7 +440,9 @@ class Operand(Conversions):
         return assign(self, src)
 
     def fill_(self, value: Any) -> Any:
-        """Write one number to every entry."""
+        """Write one number to every entry; in a batch of values, each element its own entries."""
+        if not is_batch(value):
+            one_number(value)
         return assign(self, value)
 
     def zero_(self) -> Any:
@@ -460,14 +457,11 @@ class Operand(Conversions):
             raise AttributeError(name)
         function = as_method(plain)
         if name in TURNED:
-            # Recorded whatever the mode is, as Tensor's.
-            return lambda *args, **params: self.become_view(
-                (
-                    no_grad()
-                    if all(tensor._is_leaf for tensor in tensors_of(self))
-                    else inference_mode(False)
-                )(function)(self, *args, **params)
-            )
+            # Recorded whatever the mode is, as Tensor's; what is in no graph is no leaf's view.
+            inside = tensors_of(self)
+            leaf = all(t._is_leaf for t in inside) and any(t.edge is not None for t in inside)
+            seen = (no_grad() if leaf else inference_mode(False))(function)
+            return lambda *args, **params: self.become_view(seen(self, *args, **params))
         if written:
             return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
         return lambda *args, **params: function(self, *args, **params)

@@ -85,6 +85,19 @@ def test_forward_mode_is_reverse_mode(name):
 
 
 @family("name", CALLS)
+def test_linearize_is_forward_mode(name):
+    call = CALLS[name]
+    points = tuple(gradcli.tensor(a) for a in call.arrays())
+    along = tuple(gradcli.tensor(weights(p.shape, 5 + i)) for i, p in enumerate(points))
+    if not points:
+        pytest.skip("no tensor to push from")
+    value, tangent = gradcli.func.jvp(call.function(gradcli), points, along)
+    again, push = gradcli.func.linearize(call.function(gradcli), *points)
+    np.testing.assert_array_equal(again.numpy(), value.numpy())
+    close(push(*along).numpy(), tangent.numpy(), 1e-10)
+
+
+@family("name", CALLS)
 def test_vmap_is_a_stack_of_single_calls(name):
     call = CALLS[name]
     function = call.function(gradcli)

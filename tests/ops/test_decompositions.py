@@ -150,6 +150,32 @@ def test_rank_condition_and_least_squares():
         assert torch.autograd.gradcheck(lambda x, p=p: torch.linalg.cond(x, p), [leaf])
 
 
+SINGULAR = ([[0.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]], [[0.0, 2.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("matrix", SINGULAR)
+@pytest.mark.parametrize("name, part", [("lu", 1), ("lu", 2), ("qr", 0), ("qr", 1)])
+@pytest.mark.parametrize("rows", [(0, 1), (0, 1, 1)])
+def test_a_singular_matrix_takes_no_derivative_from_the_one_beside_it(matrix, name, part, rows):
+    def factor(x):
+        return getattr(torch.linalg, name)(x)[part]
+
+    def pushed(x):
+        return torch.func.jvp(factor, (x,), (x.cos(),))[1]
+
+    slope = torch.func.grad(lambda x: factor(x).sum())
+    both = torch.tensor([matrix, [[3.0, 1.0], [2.0, 4.0]]])[:, list(rows)]
+    assert factor(both).isfinite().all()
+    for found, own in (
+        (slope(both), slope(both[1])),
+        (torch.func.vmap(slope)(both), slope(both[1])),
+        (pushed(both), pushed(both[1])),
+    ):
+        assert torch.allclose(found[1], own)
+        if name == "lu":  # a zero of R may come out as a small number
+            assert not found[0].isfinite().all()
+
+
 def test_out_takes_the_results():
     values, vectors = torch.empty(0), torch.empty(0)
     torch.linalg.eigh(A, out=(values, vectors))

@@ -95,6 +95,7 @@ def test_jvp_is_vjp_read_forwards(name):
     value, tangent = func.jvp(s.whole, s.points, s.along)
     out, pull = func.vjp(s.whole, *s.points)
     agree(value, out, 1e-14)
+    agree(func.linearize(s.whole, *s.points)[1](*s.along), tangent)
     product = sum((g * t).sum() for g, t in zip(pull(s.weights), s.along, strict=True))
     agree((tangent * s.weights).sum(), product)
 

@@ -274,6 +274,11 @@ REFUSED = {
     "out None": (lambda: vmap(torch.sin, out_dims=None)(V), "E0303"),
     "shapes": (lambda: vmap(lambda x: x @ V)(numbers(2, 2)), "E0301"),
     "a parameter": (lambda: vmap(lambda x: torch.nn.Parameter(x) * x)(V), "E0412"),
+    "several values fill one": (lambda: vmap(lambda x: x.clone().fill_(V))(numbers(2, 3)), "E0301"),
+    "a place counted from the end": (
+        lambda: vmap(torch.take_along_dim)(numbers(2, 3), torch.tensor([[0, -1], [1, 1]])),
+        "E0307",
+    ),
     "entries among others'": (
         lambda: vmap(lambda x: torch.as_strided_scatter(x, V[:2], (2,), (2,)), -1)(numbers(6, 2)),
         "E0414",
@@ -378,6 +383,30 @@ def test_permutations_in_nested_vmaps():
     assert drawn.tolist() == [
         [[0, 1, 2], [2, 0, 1]], [[1, 0, 2], [1, 2, 0]], [[1, 2, 0], [1, 2, 0]]
     ]  # fmt: skip
+
+
+def test_places_that_differ_along_the_batch_are_filled_from_either_end():
+    places = torch.tensor([[0, -1], [-2, 1]])
+    rows = [row.index_fill(0, i, 9.0) for row, i in zip(W.mT, places, strict=True)]
+    assert torch.equal(vmap(lambda x, i: x.index_fill(0, i, 9.0))(W.mT, places), torch.stack(rows))
+    assert torch.equal(vmap(lambda x, i: x.clone().index_fill_(-1, i, 9.0))(W.mT, places),
+        torch.stack(rows))  # fmt: skip
+
+
+@family("function", [
+    torch.linalg.inv_ex, torch.linalg.cholesky_ex, lambda x: torch.linalg.solve_ex(x, x + 1),
+    lambda x: torch.linalg.solve_ex(x, W[:2, 0]),
+])  # fmt: skip
+def test_what_has_no_answer_in_a_batch_is_told_of_each_matrix(function):
+    fails = torch.tensor([[[1.0, 2.0], [2.0, 4.0]], [[2.0, 1.0], [1.0, 2.0]]], dtype=torch.float64)
+    found, info = vmap(function)(fails)
+    assert info.tolist() == [2, 0]
+    assert found[0].isnan().all() and torch.allclose(found[1], function(fails[1])[0])
+    slope = grad(lambda x: function(x)[0].sum())
+    slopes = vmap(slope)(fails)
+    assert slopes[0].isnan().any() and torch.allclose(slopes[1], slope(fails[1]))
+    nested = vmap(vmap(lambda x: function(x)[1]))(torch.stack([fails, fails.flip(0)]))
+    assert nested.tolist() == [[2, 0], [0, 2]]
 
 
 def test_indices_of_any_form_that_differ_along_the_batch():

@@ -168,6 +168,26 @@ def test_what_is_mapped_over_is_turned_in_place():
 # ---- Values with and without a level on either side ----------------------------------------------
 
 
+@pytest.mark.parametrize("turn", [
+    lambda y: y.unsqueeze_(0), lambda y: y.t_(), lambda y: y.swapaxes_(0, 1),
+    lambda y: y.unsqueeze_(1).squeeze_(),
+])  # fmt: skip
+@pytest.mark.parametrize("part", [lambda y: y, lambda y: y[-1:]])
+def test_a_constant_that_is_turned_takes_a_graph_that_is_written_to_it(turn, part):
+    def f(s, x):
+        y = x * 1
+        before = y[:]
+        turn(y)
+        part(y).mul_(s)
+        before.add_(s)
+        return (y.sin() * before.sum()).sum()
+
+    s, x = torch.tensor([0.5, 2.0]), torch.arange(12.0).reshape(2, 3, 2).cos()
+    for slope in (grad(f), hessian(f), jacfwd(f)):
+        single = [slope(*pair).item() for pair in zip(s, x, strict=True)]
+        same(vmap(slope)(s, x), single)
+
+
 def test_a_tensor_takes_tangents_and_so_do_its_views():
     x = point()
     with fwad.dual_level():

@@ -21,7 +21,7 @@ from gradcli.engine.graph.torch_names import with_namespace
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
-from gradcli.engine.record.inplace import check_writable, edge_before_write, keep_on, take_into_base
+from gradcli.engine.record.inplace import check_writable, edge_before_write, settle, take_into_base
 from gradcli.engine.source_location import mark, warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_type
@@ -388,8 +388,7 @@ def _placed(
             said += " your Function cannot return more than one Tensor."
             mend = "give the function x.clone(), or return the written tensor alone"
             raise RuntimeFault("E0412", said, help=mend)
-        keep_on(t, node.port(number))
-        t.edge = node.port(number)
+        settle(t, node.port(number))
         t.grad = None  # PyTorch forgets what was kept
         take_into_base(t)
         return t

@@ -63,6 +63,7 @@ class Extra:
     post_hooks: dict[int, Callable[..., Any]] | None = None  # of a leaf: after accumulation
     node_hooks: dict[int, Callable[..., Any]] | None = None  # those of a leaf's AccumulateGrad
     kept: Kept | None = None
+    earlier: Any = None  # of a change of shape in place: the node before, if it has hooks
     versions: tuple[int, ...] | None = None
     index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
@@ -347,6 +348,18 @@ def keeps_result(node: Node) -> bool:
     saved = node.saved
     kept = getattr(saved, "entries", saved)
     return bool(kept) and hasattr(kept[-1], "shape")
+
+
+def registered(node: Any, kind: str) -> Any:
+    """Where the ``kind``, "hooks" or "kept", of a tensor at ``node`` is; None where there is none.
+
+    A change of shape in place leaves hooks and a kept gradient with the node that had them.
+    """
+    while node is not None and node.extra is not None:
+        if getattr(node.extra, kind) is not None:
+            return node
+        node = node.extra.earlier
+    return None
 
 
 class Lasting(tuple[Any, ...]):

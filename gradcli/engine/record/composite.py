@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import float16, float32
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.engine.graph.node import Lasting, hooked, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_format
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.operator import is_number
+from gradcli.ops.operator import OPERATORS, is_number
 
 _HOLDS_PLACES = frozenset(
     f"{name}Backward{number}"
     for number, names in enumerate((
         "Max Min Sort Topk Kthvalue Mode Median Nanmedian Cummax Cummin Gather Index IndexSelect "
-        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut",
-        "Median Nanmedian",
+        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce",
+        "Median Nanmedian Scatter IndexFill",
     ))
     for name in names.split()
 )  # fmt: skip
@@ -142,9 +142,9 @@ def formatted(value: Any, *inputs: Any, gapless: bool = False, lone: bool = Fals
     return rowwise(value)
 
 
-def runs_once(value: Tensor) -> Tensor:
+def runs_once(value: Any) -> Any:
     """``value``, whose node is freed after backward, as PyTorch's is, though it saves no tensor."""
-    if value.edge is not None and not value.edge.saved:
+    if isinstance(value, Plain) and value.edge is not None and not value.edge.saved:
         value.edge.saved = (None, None, None)
     return value
 
@@ -237,7 +237,10 @@ def watch(value: Any, hook: Callable[[Any], Any]) -> None:
 
 def untracked(value: Any) -> Any:
     """``value`` out of the graph but with its tangents: what PyTorch computes in ``no_grad``."""
-    return value.over(untracked) if hasattr(value, "over") else value.detach()
+    if isinstance(value, Plain):
+        return value.detach()
+    with no_grad():  # in which the graph that ``linearize`` reads tangents from goes on
+        return OPERATORS["clone"](value)
 
 
 def is_batch(value: Any) -> bool:

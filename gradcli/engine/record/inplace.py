@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import dtype_of, float16
-from gradcli.engine.grad_mode import current, mode, restore, transformed
+from gradcli.engine.grad_mode import current, inference_mode, mode, transformed
 from gradcli.engine.graph.level_detach import following
-from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
+from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more, registered
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, record
 from gradcli.engine.record.captures import refuse_captured
-from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.record.composite import called, in_graph, runs_once
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.stale_view import LateView, cut, follow_later, place_of
@@ -250,8 +250,7 @@ def rewrite(target: Tensor) -> Tensor:
     base = target if meta.base is None else meta.base
     if current().grad and base.edge is not None:
         edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
-        keep_on(base, edge)
-        base.edge = edge
+        settle(base, edge)
         take_into_base(base)
     meta.version.bump()
     return target
@@ -269,34 +268,32 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         raise RuntimeFault("E0415", said, help=mend, torch=f"{said}{mend}{more}")
     if not current().grad:
         return
-    base = target.meta.base if target.meta is not None else None
+    base = None if target.meta is None else target.meta.base
     argument = _of_argument(target)
     root = target if base is None else base
     if mode.watching and root.meta is not None:
         outer = getattr(root.meta, "outer", None)  # what the target is the data of
         argument = argument or _of_argument(outer)
+    leaf = "a leaf Variable that requires grad is being used in an in-place operation."
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
-        said = "a leaf Variable that requires grad is being used in an in-place operation."
-        told = f"a view of {said}" if through_view or base is not None else None
+        told = f"a view of {leaf}" if through_view or base is not None else None
         mend = "write x = x + 1, or change it inside no_grad()"
-        raise RuntimeFault("E0408", said, help=mend, torch=told)
-    if base is not None and target.meta.made is not None and _in_graph(base, target, *others):
+        raise RuntimeFault("E0408", leaf, help=mend, torch=told)
+    if base is None:
+        return
+    recorded = any(map(in_graph, (base, target, *others)))
+    if recorded and target.meta.made is not None:
         raise refusal(target.meta.made, output_name(place_of(target)), "is being modified inplace")
-    if base is not None and base.edge is not None and not isinstance(base.own_array(), np.ndarray):
+    if base.edge is not None and not isinstance(base.own_array(), np.ndarray):
         said = "on this device an in-place write to a view of a tensor in the graph is not recorded"
         mend = "write to the base by index (x[0] = v), or build the new tensor with where or cat"
         raise RuntimeFault("E0409", said, help=mend)
-    if base is not None and (
-        AccumulateGrad in (base.edge.__class__, target.edge.__class__)
-        # Turned off since; where nothing is shown, nothing of the base is in a graph either.
-        or (base.edge is None and target.edge is not None and target.array.size)
-    ):
-        raise RuntimeFault(
-            "E0408",
-            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-            help="write to a clone() of the leaf, or change it inside no_grad()",
-        )
-    if base is not None and share_memory(base.own_array()) and _in_graph(base, target, *others):
+    # Turned off since; where nothing is shown, nothing of the base is in a graph either.
+    rested = base.edge is None and target.edge is not None and target.array.size
+    if rested or AccumulateGrad in (base.edge.__class__, target.edge.__class__):
+        mend = "write to a clone() of the leaf, or change it inside no_grad()"
+        raise RuntimeFault("E0408", f"a view of {leaf}", help=mend)
+    if recorded and share_memory(base.own_array()):
         raise written_twice()  # the graph follows a write to all of such a base alone
 
 
@@ -354,10 +351,6 @@ def dense(a: Any) -> bool:
                 return False
             step *= n
     return True
-
-
-def _in_graph(*values: Any) -> bool:
-    return any(isinstance(t, Plain) and t.edge is not None for t in values)
 
 
 def written_twice() -> RuntimeFault:
@@ -434,36 +427,32 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         count_write(target.array)
     edge = result.edge
     if edge is not None:
-        keep_on(target, edge)
-        target.edge = edge
+        settle(target, edge)
         if keeps_result(edge):
             extra = more(edge)
             # Of a view the count alone: through its base the node would hold itself.
             extra.out_meta = meta if meta.base is None else Meta(meta.version)
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
+    root = target if meta.base is None else meta.base
     if current().grad:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
-    elif meta.base is not None or meta.views:
-        _overtaken(target if meta.base is None else meta.base)
+    elif root is not target or meta.views:
+        _overtaken(root)
     if mode.watching:
-        _tell_of_data(target if meta.base is None else meta.base)
-    _tell_original(meta)
-    return target
-
-
-def _tell_original(meta: Meta) -> None:
-    root = meta if meta.base is None else meta.base.meta
-    if root.twin is not None and (original := _original(root)) is not None:
+        _tell_of_data(root)
+    if (original := _original(root.meta)) is not None:
         _overtaken(original)
+    return target
 
 
 def count_unseen_write(target: Tensor) -> None:
     """Note a write that was not recorded."""
     meta = target._meta()
     meta.version.bump()
-    if meta.base is not None or meta.views:
-        _overtaken(target if meta.base is None else meta.base)
-    _tell_original(meta)
+    root = target if meta.base is None else meta.base
+    for base in (root, _original(root.meta)):
+        if base is not None:
+            _overtaken(base)
 
 
 def _tell_of_data(root: Tensor) -> None:
@@ -542,8 +531,7 @@ def views_of(base: Tensor) -> list[Tensor]:
 def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
     again = entries_of_base(view, base)
-    keep_on(view, again.edge)
-    view.edge = again.edge
+    settle(view, again.edge)
     if view.edge is not None:
         lazy = view._flips and view.dtype.is_complex
         more(view.edge).params["called"] = "ConjBackward0" if lazy else "AsStridedBackward0"
@@ -552,12 +540,14 @@ def _read_again(view: Tensor, base: Tensor) -> None:
 LateView.read_again = staticmethod(_read_again)
 
 
-def keep_on(target: Tensor, edge: Any) -> None:
-    """``retain_grad()`` is about the tensor: after a write it keeps the new node's gradient."""
+def settle(target: Tensor, edge: Any) -> None:
+    """Give ``target`` a new node, whose gradient ``retain_grad()`` keeps: that is the tensor's."""
     kept = target.meta.kept if target.meta is not None else None
     if kept is not None and edge is not None and target.edge is not None:
-        more(target.edge).kept = None
+        if (node := registered(target.edge, "kept")) is not None:
+            node.extra.kept = None
         more(edge).kept = kept
+    target.edge = edge
 
 
 def take_into_base(target: Tensor, onward: bool = False) -> None:
@@ -597,8 +587,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             called(old, "CopySlices")
         runs_once(old)
         old = _flipped(old) if base._flips else old
-        keep_on(base, old.edge)
-        base.edge = old.edge
+        settle(base, old.edge)
     views = views_of(base)
     late = len(views) > FEW and not (transformed.by or mode.watching)
     for view in views:
@@ -627,17 +616,9 @@ def _flipped(x: Tensor) -> Tensor:
     return out
 
 
+@inference_mode(False)
 def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
     """The entries of ``view`` as recorded from ``base``, also where nothing else is."""
-    before = current()
-    restore(before.recording(True, False))
-    try:
-        return _entries_of_base(view, base)
-    finally:
-        restore(before)
-
-
-def _entries_of_base(view: Tensor, base: Tensor) -> Tensor:
     if view.dtype.is_complex is base.dtype.is_complex:
         whole = _indexed(base if base._flips is view._flips else _flipped(base), view)
         found = wrap(view.own_array(), view.dtype)

@@ -34,6 +34,7 @@ from gradcli.engine.graph.node import (
     hooked,
     keeps_result,
     more,
+    registered,
     sharing,
 )
 from gradcli.engine.graph.own_passes import in_own_passes, leaves_of, made_by, own_edge
@@ -579,7 +580,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Keep this tensor's gradient in ``grad`` though it is not a leaf. Raises E0404."""
         mend = "differentiate by that value: make it an argument of its own"
         refuse_in_transform(_OUTSIDE.format("retain_grad()", "retain_grad()"), mend)
-        edge = self.edge
+        edge = registered(self.edge, "kept") or self.edge
         if not self.requires_grad:
             said = "can't retain_grad on Tensor that has requires_grad=False"
             raise RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
@@ -605,15 +606,16 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         if own_edge(self.edge, self) is None:
             said = "cannot register a hook on a tensor that doesn't require gradient"
             raise RuntimeFault("E0404", said, help="start from a leaf with requires_grad=True")
-        return hooked(self.edge, "hooks", in_own_passes(hook, self.edge))
+        edge = registered(self.edge, "hooks") or self.edge
+        return hooked(edge, "hooks", in_own_passes(hook, edge))
 
     @property
     def _backward_hooks(self) -> Any:
         """The hooks of ``register_hook`` by number; None where there are none."""
-        edge = self.edge
-        if edge is None:
+        if self.edge is None:
             return self.__dict__.get(_WAITING)
-        return None if edge.extra is None else edge.extra.hooks
+        edge = registered(self.edge, "hooks")
+        return None if edge is None else edge.extra.hooks
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:
@@ -626,14 +628,11 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
-        if self.edge is None:
-            raise RuntimeFault(
-                "E0404", "cannot register a hook on a tensor that doesn't require gradient"
-            )
         if self.edge.__class__ is not AccumulateGrad:
-            raise RuntimeFault(
-                "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
-            )
+            said = "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            if self.edge is None:
+                said = "cannot register a hook on a tensor that doesn't require gradient"
+            raise RuntimeFault("E0404", said)
         return hooked(self.edge, "post_hooks", hook)
 
     def __hash__(self) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import ones_like
+from gradcli.ops.comparison import ones_like, zeros_like
 from gradcli.ops.conversion import conj
 from gradcli.ops.errors import LinAlgFault, bad_shape, bad_value
 from gradcli.ops.indexing import getitem
@@ -30,7 +30,7 @@ from gradcli.ops.linalg import _solved, solve
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.piecewise import abs, where
 from gradcli.ops.reduction import sum
-from gradcli.ops.shape import mT, reshape, undiagonal
+from gradcli.ops.shape import diagonal, mT, reshape, undiagonal, unsqueeze
 
 
 def matrix_shape(name: str, x: Any, arrays: int = 4) -> tuple[int, ...]:
@@ -161,4 +161,12 @@ class Together(tuple[Any, ...]):
 
 def over_r(x: Any, r: Any) -> Any:
     """x @ inv(r).mH"""
-    return mH(solve(r, mH(x)))
+    return mH(solve(solvable(r), mH(x)))
+
+
+def solvable(r: Any) -> Any:
+    """Triangular matrices, singular ones as NaN: of a stack with one, ``solve`` takes none."""
+    if not hasattr(r, "dtype"):
+        return r  # in a closed form
+    own = diagonal(r)
+    return r + unsqueeze(sum(where(own == 0, np.nan, zeros_like(own)), -1, True), -1)

@@ -21,6 +21,7 @@ from gradcli.ops.decompositions.packing import (
     mH,
     over_r,
     packed,
+    solvable,
     unpacked,
 )
 from gradcli.ops.kinds import general
@@ -49,11 +50,12 @@ def _qr_vjp(g: Any, out: Any, shape: Sequence[int]) -> Any:
 def _qr_jvp(tx: Any, x: Any, out: Any) -> Any:
     q, r = unpacked(out, x.shape, _CORE)
     inside = matmul(mH(q), tx)
-    scaled = mH(solve(mH(r), mH(inside)))
+    right = solvable(mH(r))
+    scaled = mH(solve(right, mH(inside)))
     below = tril(scaled, -1)
     own = diagonal(scaled)
     turn = below - mH(below) + 0.5 * diagonal_matrix(own - conj(own))
-    tq = mH(solve(mH(r), mH(tx - matmul(q, inside)))) + matmul(q, turn)
+    tq = mH(solve(right, mH(tx - matmul(q, inside)))) + matmul(q, turn)
     return packed(_CORE, tq, inside - matmul(turn, r))
 
 
@@ -99,7 +101,7 @@ def _lu_vjp(g: Any, out: Any) -> Any:
 
 def _lu_jvp(tx: Any, out: Any) -> Any:
     low, high = _lu_both(out)
-    inside = mH(solve(mH(high), mH(solve(low, tx))))
+    inside = mH(solve(solvable(mH(high)), mH(solve(low, tx))))
     return matmul(low, tril(inside, -1)) + matmul(triu(inside, 0), high)
 
 

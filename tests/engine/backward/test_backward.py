@@ -200,6 +200,23 @@ def test_a_node_that_saved_nothing_runs_again():
     assert x.grad.tolist() == [2, 2]
 
 
+@pytest.mark.parametrize("write", [
+    lambda b, i, a: b.index_add(0, i, a), lambda b, i, a: b.scatter_add(0, i, a),
+    lambda b, i, a: b.index_put((i,), a, accumulate=True),
+    lambda b, i, a: b.put(i, a, accumulate=True), lambda b, i, a: b.masked_scatter(b < 1, a),
+    lambda b, i, a: b.scatter_reduce(0, i, a, "amax"), lambda b, i, a: b.index_fill(0, i, a[0]),
+    lambda b, i, a: (a * 1).scatter(0, i, 2.0),
+])  # fmt: skip
+def test_a_write_by_index_holds_its_places_for_one_pass(write):
+    y = write(torch.zeros(2), torch.tensor([0, 1]), leaf([1.0, 2.0])).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.backward()
+    sum_of_constant = leaf([1.0, 2.0]).index_add(0, torch.tensor([0]), torch.ones(1)).sum()
+    sum_of_constant.backward()
+    sum_of_constant.backward()
+
+
 def test_part_of_a_freed_graph_is_named():
     x = leaf(2.0)
     y = torch.sin(x)

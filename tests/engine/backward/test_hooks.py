@@ -4,6 +4,8 @@ run.
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import gradcli as torch
@@ -42,6 +44,52 @@ def test_a_kept_gradient_has_memory_of_its_own():
     h.retain_grad()
     h.sum().backward()
     assert h.grad.mul_(2).tolist() == [2, 2]
+
+
+TURNS = (
+    lambda v: v.unsqueeze_(0), lambda v: v.squeeze_(), lambda v: v.transpose_(0, -1),
+    lambda v: v.swapaxes_(-1, 0), lambda v: v.t_() if v.ndim <= 2 else v.unsqueeze_(-1),
+)  # fmt: skip
+
+
+def assigned(v):
+    v[0] = v[0] * 2
+
+
+WRITES = (lambda v: v.mul_(3), lambda v: v[:1].add_(1), assigned, lambda v: v.copy_(v.exp()))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_kept_gradient_is_that_of_one_place_of_a_tensor_that_is_turned_and_written(seed):
+    draw = random.Random(seed)
+    base = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]) * 1
+    v = base.view(2, 3) if seed % 2 else base
+    turned = True
+    for step in range(draw.randint(3, 6)):
+        if step == 1 or draw.random() < 0.3:
+            v.retain_grad()
+        turned = draw.random() < 0.5
+        draw.choice(TURNS if turned else WRITES)(v)
+    w = torch.arange(6.0).reshape(v.shape)
+    (v * w).sum().backward()
+    kept = v.grad.flatten().sort()[0] if turned else v.grad  # of the shape that it was kept in
+    assert torch.equal(kept, w.flatten() if turned else w)
+
+
+def test_a_hook_of_a_tensor_that_was_turned_runs_beside_those_it_had():
+    v, seen = leaf([[1.0, 2.0, 3.0]]) * 2, []
+    first = v.register_hook(lambda g: seen.append(("first", tuple(g.shape))))
+    v.t_()
+    v.register_hook(lambda g: seen.append(("second", tuple(g.shape))))
+    v.unsqueeze_(0)
+    v.register_hook(lambda g: seen.append(("third", tuple(g.shape))))
+    first.remove()
+    assert len(v._backward_hooks) == 2
+    v.mul_(2)
+    assert v._backward_hooks is None
+    v.register_hook(lambda g: seen.append(("fourth", tuple(g.shape))))
+    v.sum().backward()
+    assert seen == [("fourth", (1, 3, 1)), ("second", (1, 3)), ("third", (1, 3))]
 
 
 def test_a_refused_backward_retains_nothing():

@@ -138,6 +138,22 @@ def test_a_view_that_was_written_to_leads_through_its_base(write):
     assert base.grad_fn.name() == "torch::autograd::CopySlices"
 
 
+def test_names_of_nodes_of_numbers_and_of_writes_by_one_truth():
+    def after(start, index):
+        v = start.clone().requires_grad_() * 1
+        v[index] = 1.5
+        return v.grad_fn.name().removeprefix("torch::autograd::")
+
+    for index in (TWO[0] > 0, torch.tensor([0])):
+        assert after(TWO[0], index) == "IndexPutBackward0"
+    for start in (TWO, torch.tensor(2.0)):
+        for index in (True, torch.tensor(True), (True, ...)):
+            assert after(start, index) == "CopySlices"
+    assert [after(torch.tensor(2.0), i) for i in ((), ...)] == ["CopyBackwards"] * 2
+    number = torch.tensor(2.0, requires_grad=True)
+    assert number.movedim(0, 0).grad_fn.name() == "AliasBackward0"
+
+
 def test_no_operators_node_pays_for_a_getattr():
     """A class with __getattr__ reads each of its attributes several times slower."""
     x = torch.ones(2, requires_grad=True)
