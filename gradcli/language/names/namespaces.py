@@ -324,12 +324,8 @@ def _wide(make: Callable) -> Callable:
     def made(*args: Any, **options: Any) -> Tensor:
         if options.get("dtype") is not None:
             return make(*args, **options)
-        before = dtypes.get_default_dtype()
-        dtypes.set_default_dtype(dtypes.float64)
-        try:
+        with dtypes.default_dtype(dtypes.float64):
             return make(*args, **options)
-        finally:
-            dtypes.set_default_dtype(before)
 
     return named(made, make.__name__)
 
