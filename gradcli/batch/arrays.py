@@ -86,11 +86,15 @@ class ArraySource:
         width = sum(a[:1].nbytes for a in self._held.values()) or 8
         most = max(1, min(ARRAY_ROWS, size // width, self._count))
         chunk = Chunk(self.rows + 1, most, {n: a[:most] for n, a in self._held.items()})
-        self._held = {n: a[most:] for n, a in self._held.items()}
-        self._count -= most
-        self.rows += most
-        self.ended = self.rows >= self.total
+        self._pass(most)
         return chunk
+
+    def _pass(self, rows: int) -> None:
+        """Go on behind so many rows of the part."""
+        self._held = {n: a[rows:] for n, a in self._held.items()}
+        self._count -= rows
+        self.rows += rows
+        self.ended = self.rows >= self.total
 
     def skip(self, rows: int, seal: str) -> bool:
         """Pass over rows; False where there are fewer."""
@@ -99,11 +103,7 @@ class ArraySource:
             if not self._count:
                 self.cut(1)  # the next part
                 continue
-            most = min(goal - self.rows, self._count)
-            self._held = {n: a[most:] for n, a in self._held.items()}
-            self._count -= most
-            self.rows += most
-            self.ended = self.rows >= self.total
+            self._pass(min(goal - self.rows, self._count))
         return self.rows == goal
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 LARGEST = 1 << 20
 """Bytes of a chunk of lines, unless one line is longer."""
 
 
+@dataclass(eq=False, slots=True)
 class Chunk:
     """Following rows: the number of the first, how many, and their data.
 
@@ -15,15 +18,10 @@ class Chunk:
     seal   what was read of the input until its end, as a hash, where that is to be known
     """
 
-    __slots__ = ("count", "data", "first", "seal")
-
-    def __init__(
-        self, first: int, count: int, data: bytes | dict[str, np.ndarray], seal: str = ""
-    ) -> None:
-        self.first = first
-        self.count = count
-        self.data = data
-        self.seal = seal
+    first: int
+    count: int
+    data: bytes | dict[str, np.ndarray]
+    seal: str = ""
 
     def halves(self) -> list[Chunk]:
         """The chunk as two; only the second tells what was read until its end."""

@@ -49,6 +49,8 @@ def columns_of(
     wanted     those that are variables
     id_column  one whose cells are echoed, or None
     """
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     if arrow() is not None and b'"' not in data and wanted:
         found = _by_arrow(data, count, header, wanted, id_column)
         if found is not None and all(np.isfinite(a.sum()) or not np.isinf(a).any()
@@ -81,8 +83,6 @@ def _by_arrow(
     pa = arrow()
     if id_column in wanted:
         return None
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     if b"\r" in data or b"\0" in data or (not data.isascii() and not _is_utf8(data)):
         return None
     names = [f"c{i}" for i in range(len(header))]
@@ -126,8 +126,6 @@ def _by_hand(
     """The plain rows, line by line."""
     places = [header.index(name) for name in wanted]
     at_id = None if id_column is None else header.index(id_column)
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     usual = data.isascii() and not any(mark.encode() in data for mark in _UNUSUAL)
     good: list[int] = []
     rest: list[int] = []

@@ -21,6 +21,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.ops.errors import Fault, ValueFault
 
 
+@dataclass(eq=False, slots=True)
 class Result:
     """The records of some following rows, ready to be written.
 
@@ -41,22 +43,16 @@ class Result:
     failed         (place among the records, row number) of each that failed
     body           the records
     errors         lines of JSON for rows that failed, where the form has no place for them
-    seal           what of the input was read until its end (``sources.Chunk``)
+    seal           what of the input was read until its end (``chunk.Chunk``)
     """
 
-    __slots__ = ("body", "count", "errors", "failed", "first", "records", "seal")
-
-    def __init__(
-        self, first: int, count: int, records: int, failed: list[tuple[int, int]], body: bytes,
-        errors: bytes = b"", seal: str = "",
-    ) -> None:  # fmt: skip
-        self.first = first
-        self.count = count
-        self.records = records
-        self.failed = failed
-        self.body = body
-        self.errors = errors
-        self.seal = seal
+    first: int
+    count: int
+    records: int
+    failed: list[tuple[int, int]]
+    body: bytes
+    errors: bytes = b""
+    seal: str = ""
 
     def until(self, records: int, row: int, form: str) -> Result:
         """The first so many records of it, the last of which is of the row ``row``."""

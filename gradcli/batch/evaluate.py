@@ -19,7 +19,7 @@ from gradcli.batch.readers import Row
 from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import tensor
-from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype, to_dtype
+from gradcli.engine.dtypes import default_dtype, float64, set_default_dtype, to_dtype
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.overloads import stack
@@ -271,15 +271,13 @@ class Evaluator:
     @contextmanager
     def settings(self) -> Iterator[None]:
         """What holds while rows are evaluated: the default dtype, gradient mode, no warnings."""
-        default, recording = get_default_dtype(), mode.grad
-        drawn = random.snapshot()
-        set_default_dtype(self._default)
+        recording, drawn = mode.grad, random.snapshot()
         mode.grad = True
         try:
-            with np.errstate(all="ignore"):  # infinities are results here, not warnings
+            # Infinities are results here, not warnings.
+            with default_dtype(self._default), np.errstate(all="ignore"):
                 yield
         finally:
-            set_default_dtype(default)
             mode.grad = recording
             random.seed_when_asked(None)
             random.restore(drawn)

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
-from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import inert
-from gradcli.language.runtime.run import Limits, prepare
+from gradcli.language.runtime.run import Limits, constant
 from gradcli.language.values.flags import read_value
 from gradcli.language.values.reader import MAX_NESTING
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
@@ -59,11 +57,8 @@ class Fields:
 
     def constant(self, text: str) -> Any:
         """The value of a constant expression, ``pi/4`` or ``randn(3)``. Raises Fault."""
-        before = get_default_dtype()
-        set_default_dtype(float64)
         try:
-            limits = Limits(steps=CONSTANT_STEPS, memory=self.max_bytes)
-            found = prepare(text).run({}, limits=limits).value
+            return constant(text, Limits(steps=CONSTANT_STEPS, memory=self.max_bytes))
         except LimitFault:
             raise
         except Fault as fault:
@@ -71,9 +66,6 @@ class Fields:
             word = text.strip().isidentifier()
             said = "not a number" + ("" if word else f": {fault.message}")
             raise ValueFault("E0901", said, help=None if word else fault.help) from None
-        finally:
-            set_default_dtype(before)
-        return found.detach().numpy() if isinstance(found, Tensor) else found
 
     def json(self, name: str, value: Any) -> object:
         """The value that a JSON field holds. Raises Fault."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from gradcli.batch import lines
@@ -29,6 +30,7 @@ _NAME = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*|_)\Z")
 """What a column must be called to be a variable."""
 
 
+@dataclass(eq=False, slots=True)
 class Row:
     """One row of a batch.
 
@@ -38,15 +40,10 @@ class Row:
     problem  what is wrong with the row, or None
     """
 
-    __slots__ = ("id", "number", "problem", "values")
-
-    def __init__(
-        self, number: int, id: Any, values: dict[str, object], problem: Fault | None = None
-    ) -> None:
-        self.number = number
-        self.id = id
-        self.values = values
-        self.problem = problem
+    number: int
+    id: Any
+    values: dict[str, object]
+    problem: Fault | None = None
 
 
 class Reader:

@@ -155,14 +155,11 @@ def compare(
     texts = {k: text for k, text in texts.items() if k not in numbers}
     arrays = {**arrays, **numbers}
     programs = {name: _prepared(job, text, name) for name, text in texts.items()}
-    values = {name: np.array(job.leaves[name].detach().array) for name in names}
-    here = _Point(job, values)
+    here = _Point(job, _values(job, names))
     given = {k: here.value(programs[k]) for k in texts} | {
         k: np.asarray(v) for k, v in arrays.items()
     }
-    for name, value in given.items():
-        if value.shape == () and right[name].shape:
-            given[name] = np.broadcast_to(value, right[name].shape)
+    given = {name: _full(value, right[name]) for name, value in given.items()}
     beside = everywhere = []
     # What the other variables are shall not look like numbers that belong into the formula, and
     # the gradient given may be theirs.
@@ -170,7 +167,7 @@ def compare(
     if texts and not arrays:
         beside = _nearby(job, programs, names)
         everywhere = _nearby(job, programs, floats) or beside
-    full = _Point(job, {name: np.array(job.leaves[name].detach().array) for name in floats})
+    full = _Point(job, _values(job, floats))
     others = {name: full.by(job.program, name) for name in floats}
     samples = [Sample(full.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
@@ -231,11 +228,8 @@ def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake 
         try:
             found = []
             for seed in range(2):
-                x = np.array(leaf.detach().array) + seed
-                values = {
-                    k: np.array(v.detach().array) for k, v in job.leaves.items()
-                    if v.dtype.differentiable
-                }  # fmt: skip
+                values = _values(job, [k for k, v in job.leaves.items() if v.dtype.differentiable])
+                x = values[matrix] + seed
                 point = _Point(job, {**values, matrix: (x + x.T) / 2})
                 given = point.value(programs[name])
                 found.append(close(given, point.by(job.program, name), 1e-6))
@@ -264,6 +258,11 @@ def _prepared(job: Job, text: str, name: str) -> Program:
     program = prepare(Source(text, f"--against {name}"))
     program.names.require({*job.leaves, *job.fixed})
     return program
+
+
+def _values(job: Job, names: Sequence[str]) -> dict[str, Any]:
+    """The given values of variables."""
+    return {name: np.array(job.leaves[name].detach().array) for name in names}
 
 
 class _Point:
@@ -330,9 +329,7 @@ def _nearby(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> 
             given = {name: point.value(program) for name, program in programs.items()}
         except Fault:
             continue
-        for name, g in gradients.items():
-            if name in given and given[name].shape == () and g.shape:
-                given[name] = np.broadcast_to(given[name], g.shape)
+        given |= {k: _full(given[k], g) for k, g in gradients.items() if k in given}
         if all(np.isfinite(a).all() for a in (*gradients.values(), *given.values())):
             found.append(Sample(point.numbers(), gradients, given))
     return found

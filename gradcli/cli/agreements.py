@@ -11,17 +11,17 @@ entry is wrong there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import gradcli.transforms as transforms
 from gradcli.cli import watchdog
-from gradcli.cli.job import Job
+from gradcli.cli.job import Job, tried
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.grad_mode import no_grad
-from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
+from gradcli.ops.errors import LimitFault, RuntimeFault
 from gradcli.transforms.check import tolerance
 
 LONGEST = 1000
@@ -49,7 +49,7 @@ def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, floa
         ("forward mode", _forward, True), ("Richardson differences", _richardson, False),
         ("complex step", complex_step, False),
     ):  # fmt: skip
-        value = _tried(lambda way=way: way(job, points, along))  # type: ignore[misc]
+        value = tried(way, job, points, along)
         if value is None or not np.isfinite(value):
             continue
         off = abs(value - right) / max(unit, size)
@@ -63,7 +63,7 @@ def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, floa
     closed = None
     try:
         with watchdog.share_of_time(0.5):
-            closed = _tried(lambda: _closed_form(job, gradients, unit))
+            closed = tried(_closed_form, job, gradients, unit)
     except LimitFault as fault:
         if fault.code != "E0608":
             raise
@@ -74,16 +74,6 @@ def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, floa
         mend = "one of the two is wrong: compare gradcli diff with gradcli grad"
         raise RuntimeFault("E0410", said, help=mend)
     return differences
-
-
-def _tried(way: Callable[[], float | None]) -> float | None:
-    """What a way gives; None where it cannot be gone."""
-    try:
-        return way()
-    except LimitFault:
-        raise
-    except Fault:
-        return None
 
 
 def _value(job: Job, values: Sequence[Any]) -> Any:
@@ -131,7 +121,8 @@ def by_complex_step(job: Job, name: str, place: tuple[int, ...]) -> float | None
     points = [np.asarray(job.leaves[k].detach().cpu().array) for k in job.wanted]
     along = [np.zeros(x.shape) for x in points]
     along[job.wanted.index(name)][place] = 1.0
-    return _tried(lambda: complex_step(job, points, along))
+    found: float | None = tried(complex_step, job, points, along)
+    return found
 
 
 def complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float | None:

@@ -28,6 +28,7 @@ from gradcli.language.runtime.run import (
     Limits,
     Outcome,
     Program,
+    constant,
     prepare,
 )
 from gradcli.language.syntax import nodes as n
@@ -279,21 +280,17 @@ def _narrowed(said: str, value: Any, dtype: dtypes.DType) -> Any:
 
 def _constant(text: str) -> Any:
     """A constant expression in a value: ``pi/4``, ``randn(3,3)``."""
-    before = dtypes.get_default_dtype()
-    dtypes.set_default_dtype(dtypes.float64)
     try:
-        found = prepare(Source(text, "")).run({}, limits=Limits(100_000, watchdog.memory())).value
+        found = constant(text, Limits(100_000, watchdog.memory()))
     except LimitFault as fault:
         if fault.code in ("E0602", "E0608"):  # limits of the command: other values take as much
             fault.source = None  # type: ignore[attr-defined]
         elif fault.code == "E0601":
             fault.help = "a value has no longer computation; write it in the program"
         raise
-    finally:
-        dtypes.set_default_dtype(before)
     if found is None:
         raise ValueFault("E0901", f"{text!r} has no value")
-    return found.detach().numpy() if isinstance(found, Tensor) else found
+    return found
 
 
 def from_json(option: str, file: str) -> Any:

@@ -15,7 +15,7 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import mode
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, Outcome
-from gradcli.ops.errors import LimitFault, RuntimeFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
 if TYPE_CHECKING:
@@ -36,6 +36,16 @@ LONG = 1 << 16
 
 def _finite(value: Any) -> bool:
     return bool(np.isfinite(output.array_of(value)).all())
+
+
+def tried(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function gives; None where it cannot be computed, but for the limits of the run."""
+    try:
+        return function(*args)
+    except LimitFault:
+        raise
+    except Fault:
+        return None
 
 
 class Job:

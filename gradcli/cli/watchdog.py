@@ -44,23 +44,17 @@ EXCESS = 1.02
 class _Watch:
     """What is being watched now."""
 
-    __slots__ = (
-        "base", "deadline", "final", "guarded", "lasting", "memory", "running", "seconds", "soon",
-        "space", "told",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.running = False
-        self.final = False
-        self.lasting = False  # a session: no computation ends the process
-        self.guarded = False  # whether the thread is there
-        self.seconds = 0.0
-        self.deadline = 0.0
-        self.soon = float("inf")  # the deadline of a part
-        self.memory = 0
-        self.base = 0
-        self.told = 0.0
-        self.space: Any = None  # the address space limit from before
+    running = False
+    final = False
+    lasting = False  # a session: no computation ends the process
+    guarded = False  # whether the thread is there
+    seconds = 0.0
+    deadline = 0.0
+    soon = float("inf")  # the deadline of a part
+    memory = 0
+    base = 0
+    told = 0.0
+    space: Any = None  # the address space limit from before
 
 
 _watch = _Watch()

@@ -79,8 +79,8 @@ def _finite_list(array: np.ndarray) -> list:
     return items
 
 
-def dump_json(obj: object, *, indent: int | None = None) -> str:
-    """One strict JSON text, on one line unless `indent` asks otherwise.
+def dump_json(obj: object) -> str:
+    """One strict JSON text, on one line.
 
     Takes dicts, lists, tuples, strings, None, Python and NumPy numbers and arrays, nested to any
     depth that JSON readers take. Floats are written so that reading gives back the same float64.
@@ -91,12 +91,12 @@ def dump_json(obj: object, *, indent: int | None = None) -> str:
     import json  # late: most runs print no record
 
     try:
-        text = json.dumps(obj, allow_nan=False, default=_jsonable, indent=indent)
+        text = json.dumps(obj, allow_nan=False, default=_jsonable)
     except ValueError as error:
         if "Circular" in str(error):
             raise
         # A float that is not finite, somewhere: rare, so only now is everything looked at.
-        text = json.dumps(_plain(obj), allow_nan=False, default=_jsonable, indent=indent)
+        text = json.dumps(_plain(obj), allow_nan=False, default=_jsonable)
     if "\\ud" in text:
         text = _pair_surrogates(text)
     return text.replace("\x7f", "\\u007f")

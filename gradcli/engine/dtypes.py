@@ -7,7 +7,8 @@ tensor * 2.5 becomes the default float type.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from math import inf
@@ -223,6 +224,17 @@ def set_default_dtype(dtype: Any) -> None:
         said = "only floating-point types are supported as the default type"
         raise TypeFault("E0309", f"{said}, not {dtype}", help="use float32 or float64", torch=said)
     _default.set(dtype)
+
+
+@contextmanager
+def default_dtype(dtype: DType) -> Iterator[None]:
+    """A block in which tensors made from Python floats have this type."""
+    before = _default.get()
+    _default.set(dtype)
+    try:
+        yield
+    finally:
+        _default.set(before)
 
 
 def is_name(text: str) -> bool:

@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.torch_messages import not_a
@@ -179,7 +179,7 @@ class _Modes:
 mode = _Modes()
 
 
-class Transform:
+class Transform(NamedTuple):
     """A transform of ``gradcli.func`` that is running.
 
     function   what it differentiates; None where it maps, for that may write to what it captures
@@ -189,17 +189,10 @@ class Transform:
                ones. None where it maps, since results that are no batches are nobody's there
     """
 
-    __slots__ = ("arguments", "function", "level", "since")
-
-    def __init__(
-        self,
-        function: Callable[..., Any] | None,
-        arguments: Sequence[Any] = (),
-        level: int | None = None,
-        since: int | None = None,
-    ) -> None:
-        self.function, self.arguments, self.level = function, arguments, level
-        self.since = since
+    function: Callable[..., Any] | None
+    arguments: Sequence[Any] = ()
+    level: int | None = None
+    since: int | None = None
 
 
 class _Transformed(threading.local):

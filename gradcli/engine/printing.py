@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,35 +32,20 @@ _PROFILES: dict[str, dict[str, Any]] = {
 }
 
 
-class PrintOptions:
+_OPENED = "tensor("
+
+
+class PrintOptions(NamedTuple):
     """How tensors are printed: precision, threshold, edgeitems, linewidth and sci_mode.
 
     ``sci_mode`` is True, False, or None where each tensor decides for itself.
     """
 
-    __slots__ = ("edgeitems", "linewidth", "precision", "sci_mode", "threshold")
-
-    def __init__(
-        self,
-        precision: int = 4,
-        threshold: float = 1000,
-        edgeitems: int = 3,
-        linewidth: int = 80,
-        sci_mode: bool | None = None,
-    ) -> None:
-        self.precision = precision
-        self.threshold = threshold
-        self.edgeitems = edgeitems
-        self.linewidth = linewidth
-        self.sci_mode = sci_mode
-
-    def as_dict(self) -> dict[str, Any]:
-        """The options under the names that ``set_printoptions`` takes."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value!r}" for name, value in sorted(self.as_dict().items()))
-        return f"PrintOptions({inside})"
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
 
 
 _DEFAULT = PrintOptions()
@@ -103,7 +88,7 @@ def set_printoptions(
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    chosen = _options.get().as_dict()
+    chosen = _options.get()._asdict()
     if profile is not None:
         chosen.update(_PROFILES[profile])
     for name, value in given.items():
@@ -117,7 +102,7 @@ def set_printoptions(
 
 def get_printoptions() -> dict[str, Any]:
     """The options in force, ready for ``set_printoptions(**options)``."""
-    return _options.get().as_dict()
+    return _options.get()._asdict()
 
 
 @contextmanager
@@ -178,9 +163,6 @@ def format_tensor(
     default_dtype: str = "float32",
     requires_grad: bool = False,
     grad_fn: str | None = None,
-    prefix: str = "tensor(",
-    device: str | None = None,
-    options: PrintOptions | None = None,
 ) -> str:
     """The text PyTorch would print for this tensor, with ``gradcli.`` for ``torch.``.
 
@@ -188,9 +170,6 @@ def format_tensor(
     dtype_name      the tensor's dtype, such as ``"float32"``
     default_dtype   the dtype that goes without saying
     grad_fn         the name of the node that made it, such as ``"MulBackward0"``
-    prefix          what opens the text; continuation lines are indented by its length
-    device          named in the text where given; leave it out for the default device
-    options         in place of those that ``set_printoptions`` set
 
     >>> print(format_tensor(np.array([[1.0, -2.5], [0.0, 30.0]]), "float64"))
     tensor([[ 1.0000, -2.5000],
@@ -199,11 +178,9 @@ def format_tensor(
     'tensor(4.5000, grad_fn=<MulBackward0>)'
     """
     data = np.asarray(data)
-    options = _options.get() if options is None else options
+    options = _options.get()
     default_complex = "complex128" if default_dtype == "float64" else "complex64"
     tails = []
-    if device is not None:
-        tails.append(f"device='{device}'")
     if data.size == 0:
         body = "[]"
         if data.ndim != 1:
@@ -212,7 +189,7 @@ def format_tensor(
         if dtype_name != default_dtype:
             tails.append(f"dtype=gradcli.{dtype_name}")
     else:
-        body = _body(data, len(prefix), options)
+        body = _body(data, len(_OPENED), options)
         if not options.edgeitems:
             tails.append(f"size={data.shape}")
         if dtype_name not in (default_dtype, default_complex, "int64", "bool"):
@@ -221,15 +198,15 @@ def format_tensor(
         tails.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         tails.append("requires_grad=True")
-    return _with_tails(prefix + body, tails, len(prefix), options.linewidth)
+    return _with_tails(_OPENED + body, tails, options.linewidth)
 
 
 def with_tail(shown: str, tail: str) -> str:
     """The text of a tensor with one more fact at its end."""
-    return _with_tails(shown[:-1], [tail], len("tensor("), _options.get().linewidth)
+    return _with_tails(shown[:-1], [tail], _options.get().linewidth)
 
 
-def _with_tails(text: str, tails: list[str], indent: int, linewidth: float) -> str:
+def _with_tails(text: str, tails: list[str], linewidth: float) -> str:
     """Append each tail to the last line while it fits, else open a new line for it."""
     pieces = [text]
     # PyTorch counts one column too many on a last line, two on an only line; so do we.
@@ -238,8 +215,8 @@ def _with_tails(text: str, tails: list[str], indent: int, linewidth: float) -> s
         # Reckoned with PyTorch's own word, so that lines break at the same places as there.
         size = len(tail.replace("dtype=gradcli.", "dtype=torch."))
         if column + size + 2 > linewidth:
-            pieces.append(f",\n{' ' * indent}{tail}")
-            column = indent + size
+            pieces.append(f",\n{' ' * len(_OPENED)}{tail}")
+            column = len(_OPENED) + size
         else:
             pieces.append(f", {tail}")
             column += size + 2

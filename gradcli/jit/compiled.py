@@ -16,7 +16,6 @@ import numpy as np
 
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import generator as random
-from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import current
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
@@ -398,8 +397,8 @@ def _zeros(trace: Any, like: Value, shape: tuple | None = None) -> Value:
 def _as_output(v: Any, tensors: bool) -> Any:
     if not tensors:
         return v
-    array = np.asarray(v) if v.__class__ in (float, bool) else v
-    return as_tensor(v) if array is None else wrap(array, dtypes.dtype_of(array))
+    array = np.asarray(v)
+    return wrap(array, dtypes.dtype_of(array))
 
 
 def _finish_value(form: Any) -> Callable:

@@ -62,8 +62,10 @@ class Trace:
         held = self.captured.get(id(found))
         if held is None:
             array = found.array if isinstance(found, Tensor) else found
-            held = self.captured[id(found)] = found, self.input(array)
+            held = self.captured[id(found)] = found, self.taken(array)
         return held[1]
+
+    taken = input  # what stands for one
 
     def decide(self, value: Value) -> bool:
         """The truth of a value, asked for by control flow. Raises NotTraceable."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine.backward.api import grad
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
+from gradcli.engine.dtypes import default_dtype, float64
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
@@ -56,13 +56,8 @@ LARGEST = 8
 @contextmanager
 def double() -> Iterator[None]:
     """Within this block literals and ``eye(n)`` are float64, and NumPy is silent."""
-    before = get_default_dtype()
-    set_default_dtype(float64)
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        set_default_dtype(before)
+    with default_dtype(float64), np.errstate(all="ignore"):
+        yield
 
 
 def sizes_of(

@@ -75,16 +75,6 @@ def test_as_many_axes_as_numpy_has():
     assert text == "tensor(" + "[" * ndim + "1." + "]" * ndim + ")"
 
 
-def test_a_device_is_named_before_the_dtype():
-    text = format_tensor(np.array([1, 2], np.int32), "int32", device="cuda:0")
-    assert text == "tensor([1, 2], device='cuda:0', dtype=gradcli.int32)"
-
-
-def test_the_prefix_decides_the_indent():
-    text = format_tensor(np.eye(2), "float32", prefix="P(")
-    assert text == "P([[1., 0.],\n   [0., 1.]])"
-
-
 def test_options_come_back_after_the_block():
     set_printoptions(precision=3, sci_mode=False)
     before = get_printoptions()
@@ -92,13 +82,6 @@ def test_options_come_back_after_the_block():
         assert printing.get_printoptions()["threshold"] == float("inf")
         _ = 1 / 0
     assert get_printoptions() == before
-
-
-def test_options_can_be_passed_for_one_call():
-    options = printing.PrintOptions(precision=1)
-    assert format_tensor(np.array([0.25]), "float32", options=options) == "tensor([0.2])"
-    assert format_tensor(np.array([0.25]), "float32") == "tensor([0.2500])"
-    assert "precision=1" in repr(options)
 
 
 @family("wrong", [{"profile": "wide"}, {"precision": -1}, {"edgeitems": -2}])

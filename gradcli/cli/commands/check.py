@@ -13,14 +13,14 @@ import typer
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.agreements import agreements, by_complex_step
 from gradcli.cli.commands.grad import cut_by, gradients
-from gradcli.cli.job import Job
+from gradcli.cli.job import Job, tried
 from gradcli.cli.options import option
 from gradcli.display.values import show_value
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.syntax import nodes as n
-from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
+from gradcli.ops.errors import RuntimeFault
 from gradcli.transforms.check import Slope, by_axes, hidden, slope, tolerance, turns, wavers
 
 Against = Annotated[
@@ -122,7 +122,7 @@ class _Entries:
             seen, unseen = _by_differences(rule, function, exact, x, place, self.value / unit)
             fine = x.dtype
             if coarse and not _agrees(rule, seen, fine):  # steps that the cast does not round away
-                wide = _tried(function, x.astype(coarse), place)
+                wide = tried(slope, function, x.astype(coarse), place)
                 if wide is not None and _agrees(rule, wide, coarse):
                     seen, unseen, fine, self.casts = wide, False, np.dtype(coarse), True
             if self.hiding and seen.kind == "smooth" and _agrees(rule, seen, fine):
@@ -184,7 +184,7 @@ def _by_differences(
     at = float(x[place])
     with no_grad():
         if exact is not None:
-            seen = _tried(exact, x.astype(np.float64), place)
+            seen = tried(slope, exact, x.astype(np.float64), place)
             if seen is not None:
                 unseen = hidden(rule, seen, value, at, np.float64)
                 if unseen or _agrees(rule, seen, x.dtype):
@@ -197,16 +197,9 @@ def _unit(function: Any, x: Any, value: float) -> float:
     """What values and slopes are counted in: 1, or a power of ten where the function is smaller
     around ``x``, so that its slopes are not all as good as 0."""
     by = max(1.0, float(np.abs(x).max(initial=0.0)))
-    found = [value]
-    for step in (by, -by):
-        try:
-            with no_grad():
-                found.append(function((x + step).astype(x.dtype)))
-        except LimitFault:
-            raise
-        except Fault:
-            pass
-    most = max((abs(v) for v in found if np.isfinite(v)), default=0.0)
+    with no_grad():
+        found = [value, *(tried(function, (x + step).astype(x.dtype)) for step in (by, -by))]
+    most = max((abs(v) for v in found if v is not None and np.isfinite(v)), default=0.0)
     return 10.0 ** np.floor(np.log10(max(most, 1e-300))) if 0.0 < most < 1.0 else 1.0
 
 
@@ -233,16 +226,6 @@ def _in_float64(job: Job, name: str) -> Any:
         return None
     others = {k: leaf.detach().to(dtypes.float64) for k, leaf in floats.items()}
     return _number(lambda x: job.result({**others, name: x}))
-
-
-def _tried(function: Any, x: np.ndarray, place: tuple) -> Slope | None:
-    """The slope; None where the function cannot be computed."""
-    try:
-        return slope(function, x, place)
-    except LimitFault:
-        raise
-    except Fault:
-        return None
 
 
 def _agrees(rule: float, seen: Slope, dtype: Any) -> bool:

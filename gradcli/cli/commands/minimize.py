@@ -9,11 +9,11 @@ import numpy as np
 
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.arguments import no_choice
-from gradcli.cli.job import Job
+from gradcli.cli.job import Job, tried
 from gradcli.cli.options import option
 from gradcli.engine import wrap
 from gradcli.engine.grad_mode import no_grad
-from gradcli.ops.errors import Fault, LimitFault, ValueFault
+from gradcli.ops.errors import Fault, ValueFault
 from gradcli.optim.minimize import METHODS, Minimum
 from gradcli.optim.minimize import minimize as search
 
@@ -91,14 +91,9 @@ def _smaller(job: Job, found: Minimum) -> str | None:
             for moved in (step, -step):
                 x = np.array(leaf.array)
                 x[place] += moved
-                try:
-                    with no_grad():
-                        value = job.result({name: wrap(x[()], leaf.dtype)})
-                except LimitFault:
-                    raise
-                except Fault:
-                    continue  # outside of where it can be computed
-                if float(value.item()) < least:
+                with no_grad():
+                    value = tried(job.result, {name: wrap(x[()], leaf.dtype)})
+                if value is not None and float(value.item()) < least:
                     entry = f"[{', '.join(map(str, place))}]" if place else ""
                     return f"{name}{entry} = {x[place]:.6g}"
     return None

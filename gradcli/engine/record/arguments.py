@@ -384,9 +384,9 @@ class _ByName(dict[str, tuple[str, ...]]):
 
 
 @cache
-def of_any_number(function: Any, name: str, method: bool = False) -> Parameters:
+def of_any_number(function: Any, name: str) -> Parameters:
     """What a function takes of which the code does not say how many arguments it has."""
-    found = _of_code(inspect.unwrap(function), name, method)
+    found = _of_code(inspect.unwrap(function), name, False)
     found.kinds = _ByName(found.kinds)
     return found
 

@@ -73,7 +73,10 @@ def multiply(a: Any, b: Any) -> Any:
         if other is Tensor or other is float or other is int:
             return a * b
     elif kind is int and other is int:
-        return _product(a, b)
+        bits = a.bit_length() + b.bit_length()
+        if bits > INT_BITS + 1:
+            raise too_large(bits)
+        return a * b
     elif kind is float or other is float:
         return a * b
     if (kind is Tensor and other in _SEQUENCES) or (other is Tensor and kind in _SEQUENCES):
@@ -83,13 +86,6 @@ def multiply(a: Any, b: Any) -> Any:
     for many, times in ((a, b), (b, a)):
         if isinstance(many, list | tuple | str) and isinstance(times, int):
             check_length(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
-    return a * b
-
-
-def _product(a: int, b: int) -> int:
-    bits = a.bit_length() + b.bit_length()
-    if bits > INT_BITS + 1:
-        raise too_large(bits)
     return a * b
 
 
@@ -188,9 +184,6 @@ def _copied(target: list) -> list:
     return target.copy()
 
 
-_max, _min, _abs, _round = max, min, abs, round
-_any, _all = any, all
-
 LIST_METHODS: dict[str, Callable] = {
     "append": _append, "extend": extend, "pop": list.pop, "insert": list.insert,
     "reverse": list.reverse, "index": _searching(list.index), "count": _searching(list.count),
@@ -278,7 +271,7 @@ def _extreme(name: str, python: Callable) -> Callable:
             values = tuple(as_list(only))
         if not values:
             raise bad_argument(f"{name} of nothing", help=f"write {name}(a, b)")
-        if not _any(_is_data(v) for v in values):
+        if not any(_is_data(v) for v in values):
             return python(_comparable(values))
         found = values[0]
         for value in values[1:]:
@@ -306,7 +299,7 @@ def _ranked(items: list, key: Any) -> list:
 
 def _comparable(values: Any) -> Any:
     """Values about to be compared with each other."""
-    if _any(v.__class__ is list or v.__class__ is tuple for v in values):
+    if any(v.__class__ is list or v.__class__ is tuple for v in values):
         check_nested(values)
     return values
 
@@ -318,12 +311,12 @@ def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
             return OPERATORS["round"](value)
         return found("arithmetic.round")(value, decimals=digits)
     if digits is None:
-        return bounded(_round(value))
+        return bounded(round(value))
     # Python would compute 10**digits first.
     if not isinstance(digits, int):
         said = f"the number of digits is a whole number, got {a_value(digits)}"
         raise bad_type(said, help="write round(x, 2)")
-    return _round(value, _max(-400, _min(400, digits)))
+    return round(value, max(-400, min(400, digits)))
 
 
 def _every(name: str, python: Callable) -> Callable:
@@ -394,8 +387,8 @@ def _next(values: Any, *default: Any) -> Any:
 TABLE: dict[str, Any] = {
     "len": _length, "range": _range, "list": lambda values=(): as_list(values),
     "tuple": _tuple, "sum": _total,
-    "max": _extreme("max", _max), "min": _extreme("min", _min), "abs": lambda value: _abs(value),
-    "round": _rounded, "any": _every("any", _any), "all": _every("all", _all),
+    "max": _extreme("max", max), "min": _extreme("min", min), "abs": lambda value: abs(value),
+    "round": _rounded, "any": _every("any", any), "all": _every("all", all),
     "float": lambda value=0.0: float(_number_text(value)),
     "int": lambda value=0: bounded(int(_number_text(value))),
     "bool": lambda value=False: bool(value), "sorted": _sorted, "pow": lambda a, b: power(a, b),

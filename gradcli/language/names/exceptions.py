@@ -171,12 +171,7 @@ def error_is(error: ErrorValue, kind: Any) -> bool:
         return issubclass(error.python(), kind.python)
     if getattr(kind, "python", None) is None:
         raise _no_kind(kind)
-    found = error.kind
-    while found is not None:
-        if found is kind:
-            return True
-        found = getattr(found, "base", None)
-    return False
+    return isinstance(error.kind, type(kind)) and error.kind.derives(kind)
 
 
 def _no_kind(kind: Any) -> TypeFault:

@@ -13,7 +13,7 @@ from gradcli.language.limits.sizes import Lazy
 from gradcli.language.names import argument_checks, builtins, namespaces, printing
 from gradcli.language.names.exceptions import ErrorKind, ErrorValue, error_is
 from gradcli.language.names.mappings import Set, dictionary, set_of
-from gradcli.language.names.records import OBJECT, ClassRecord, Instance, TypeName, record_of
+from gradcli.language.names.records import OBJECT, ClassRecord, TypeName, record_of
 from gradcli.ops.errors import bad_type
 
 KINDS: dict[Any, type] = {
@@ -44,8 +44,6 @@ _names: dict[tuple[type, str], TypeName] = {}
 
 def type_of(value: Any) -> Any:
     """``type(value)``: what the program calls by that name, so that ``type(x) is float`` holds."""
-    if value.__class__ is Instance:
-        return value.record
     if value.__class__ is ErrorValue:
         return value.kind
     record = record_of(value)

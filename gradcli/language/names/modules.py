@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
@@ -22,7 +23,7 @@ from gradcli.language.names import argument_checks, attributes, mappings
 from gradcli.language.names.calling import called, named
 from gradcli.language.names.context_managers import CONTEXTS
 from gradcli.language.names.exceptions import UnknownAttribute, unknown
-from gradcli.language.names.records import NOTHING
+from gradcli.language.names.records import NOTHING, text_of
 from gradcli.ops.errors import TypeFault, bad_type
 from gradcli.ops.memory_budget import step
 
@@ -286,10 +287,7 @@ def _layers(name: str) -> Layers:
     def text(method: str, otherwise: Callable) -> Callable:
         def made_text(self: Any) -> str:
             function = self.__dict__[_RECORD].method(method)
-            found = otherwise(self) if function is None else function(self)
-            if not isinstance(found, str):
-                raise bad_type(f"{method} should give a string", help="return f'...'")
-            return found
+            return text_of(otherwise(self) if function is None else function(self), method)
 
         return made_text
 
@@ -367,7 +365,8 @@ def _kind(name: str) -> type:
     return _made(getattr(nn, name))
 
 
-def _parameter(data: Any, requires_grad: bool = True) -> Any:
+def parameter(data: Any, requires_grad: bool = True) -> Any:
+    """``nn.Parameter``. Raises TypeFault (E0303) for what is no tensor."""
     from gradcli.nn.parameter import Parameter
 
     if not isinstance(data, Tensor):
@@ -383,9 +382,8 @@ def _parameters() -> type:
     return Parameter
 
 
-_parameter.__name__ = "Parameter"
-_parameter.__gradcli_kind__ = _parameters  # type: ignore[attr-defined]
-parameter = _parameter
+parameter.__name__ = "Parameter"
+parameter.__gradcli_kind__ = _parameters  # type: ignore[attr-defined]
 
 
 @functools.cache
@@ -394,11 +392,11 @@ def nn() -> dict[str, Any]:
     from gradcli.nn.modules import HOME
 
     table = {name: _constructor(name) for name in HOME}
-    return {**table, "Parameter": _parameter}
+    return {**table, "Parameter": parameter}
 
 
 def _checked(function: Callable) -> Callable:
-    """A function of ``nn.utils`` or ``nn.init``: lists of tensors and numbers."""
+    """A function of ``nn.utils``, ``nn.init`` or of data: of lists of tensors and numbers."""
 
     def call(*args: Any, **options: Any) -> Any:
         return function(
@@ -409,19 +407,10 @@ def _checked(function: Callable) -> Callable:
 
 
 @functools.cache
-def init() -> dict[str, Any]:
-    """``torch.nn.init``."""
-    from gradcli.nn import init as face
-
-    return {name: _checked(getattr(face, name)) for name in face.__all__}
-
-
-@functools.cache
-def utils() -> dict[str, Any]:
-    """``torch.nn.utils``."""
-    from gradcli.nn import utils as face
-
-    return {name: _checked(getattr(face, name)) for name in face.__all__}
+def package(name: str) -> dict[str, Any]:
+    """``torch.nn.init`` or ``torch.nn.utils``."""
+    face = import_module(f"gradcli.nn.{name}")
+    return {key: _checked(getattr(face, key)) for key in face.__all__}
 
 
 CLASS = 1000
@@ -478,8 +467,8 @@ def data() -> dict[str, Any]:
 
     dataset.__gradcli_base__ = lambda: None  # type: ignore[attr-defined]
     made: dict[str, Any] = {
-        "DataLoader": loader, "Dataset": dataset, "TensorDataset": _kept(face.TensorDataset),
-        "Subset": _kept(face.Subset), "random_split": _checked(face.random_split),
+        "DataLoader": loader, "Dataset": dataset, "TensorDataset": _checked(face.TensorDataset),
+        "Subset": _checked(face.Subset), "random_split": _checked(face.random_split),
         "default_collate": _checked(face.default_collate),
     }  # fmt: skip
     for name, function in made.items():
@@ -487,10 +476,3 @@ def data() -> dict[str, Any]:
     for kind in kinds:
         made[kind.__name__].__gradcli_kind__ = functools.partial(lambda found: found, kind)
     return made
-
-
-def _kept(kind: Any) -> Callable:
-    def make(*args: Any) -> Any:
-        return kind(*map(_option, args))
-
-    return make

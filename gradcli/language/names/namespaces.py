@@ -259,16 +259,16 @@ def _anomaly(name: str) -> Callable[[], bool]:
 # programs ask for one: the modules that hold them are loaded then.
 
 
-def _late(module: str, name: str) -> Callable[[], dict[str, Any]]:
+def _late(module: str, name: str, *args: Any) -> Callable[[], dict[str, Any]]:
     """The table that a function of a module beside this one makes."""
-    return lambda: getattr(import_module(f"gradcli.language.names.{module}"), name)()
+    return lambda: getattr(import_module(f"gradcli.language.names.{module}"), name)(*args)
 
 
 _transforms, _modules = partial(_late, "transforms"), partial(_late, "modules")
 
 _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
-    "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
-    "nn.utils.parametrize": _modules("parametrize"), "nn.utils": _modules("utils"),
+    "nn.functional": _public("nn.functional"), "nn.init": _modules("package", "init"),
+    "nn.utils.parametrize": _modules("parametrize"), "nn.utils": _modules("package", "utils"),
     "nn": _modules("nn"), "utils.data": _modules("data"),
     "utils.checkpoint": _transforms("checkpoints"), 
     "linalg": lambda: {**_public("linalg")(), "LinAlgError": exceptions.LINALG},
@@ -324,12 +324,8 @@ def _wide(make: Callable) -> Callable:
     def made(*args: Any, **options: Any) -> Tensor:
         if options.get("dtype") is not None:
             return make(*args, **options)
-        before = dtypes.get_default_dtype()
-        dtypes.set_default_dtype(dtypes.float64)
-        try:
+        with dtypes.default_dtype(dtypes.float64):
             return make(*args, **options)
-        finally:
-            dtypes.set_default_dtype(before)
 
     return named(made, make.__name__)
 

@@ -376,11 +376,11 @@ class Instance:
 
     def __repr__(self) -> str:
         method = self.record.method("__repr__")
-        return shown(self) if method is None else _text(method(self), "__repr__")
+        return shown(self) if method is None else text_of(method(self), "__repr__")
 
     def __str__(self) -> str:
         method = self.record.method("__str__")
-        return repr(self) if method is None else _text(method(self), "__str__")
+        return repr(self) if method is None else text_of(method(self), "__str__")
 
     def __float__(self) -> float:
         return float(self._asked("__float__", "is no number")(self))
@@ -392,7 +392,8 @@ class Instance:
 WALKED.add(Instance)
 
 
-def _text(value: Any, name: str) -> str:
+def text_of(value: Any, name: str) -> str:
+    """What the method of that name gave. Raises TypeFault (E0303) for what is no string."""
     if not isinstance(value, str):
         raise bad_type(
             f"{name} returned {a_value(value)}", help="return a string: f'...'",

@@ -155,12 +155,8 @@ def optim() -> dict[str, Callable]:
 
 
 def _optimizer(kind: Any, name: str) -> Callable:
-    def make(params: Any, *args: Any, **options: Any) -> Any:
-        if params.__class__ is Lazy or params.__class__ is range:
-            params = as_list(params)
-        if params.__class__ is list or params.__class__ is tuple:
-            check_nested(params, SHORT)
-        return kind(params, *map(argument, args), **{
+    def make(*args: Any, **options: Any) -> Any:
+        return kind(*map(argument, args), **{
             k: v if isinstance(v, str) else argument(v) for k, v in options.items()
         })  # fmt: skip
 

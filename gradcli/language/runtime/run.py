@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradcli.engine.dtypes import default_dtype, float64
 from gradcli.engine.grad_mode import mode
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.render import did_you_mean
@@ -199,3 +201,10 @@ def prepare(source: Source | str, mode: str = "line") -> Program:
 
     checked = read(compact=True)
     return Program(checked, mode == "line", read if checked.sums or checked.data else None)
+
+
+def constant(text: str, limits: Limits) -> Any:
+    """The value of a constant expression, ``pi/4`` or ``randn(3)``, in float64. Raises Fault."""
+    with default_dtype(float64):
+        found = prepare(Source(text, "")).run({}, limits=limits).value
+    return found.detach().numpy() if isinstance(found, Tensor) else found

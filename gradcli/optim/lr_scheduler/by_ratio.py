@@ -94,11 +94,8 @@ class MultiplicativeLR(_ByFunction):
 class _ByRatio(LRScheduler):
     """``_ratio`` of a rate to the one before (None: the same), ``_share`` of the initial rate."""
 
-    def _ratio(self, t: int) -> float | None:
-        raise bad_type(f"{type(self).__name__} has no ratio")
-
-    def _share(self, t: int) -> float:
-        raise bad_type(f"{type(self).__name__} has no closed form")
+    _ratio: Callable[[int], float | None]
+    _share: Callable[[int], float]
 
     def get_lr(self) -> list[float]:
         ratio = self._ratio(self.last_epoch)
