@@ -45,7 +45,7 @@ from gradcli.ops.errors import (
     bad_value,
 )
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.torch_messages import not_a
+from gradcli.ops.torch_messages import not_a, too_long
 
 
 def split(tensor: Asked, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple:
@@ -155,6 +155,8 @@ def tensor_split(
     if getattr(indices_or_sections, "shape", None) == ():
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
+        if indices_or_sections >= 2**63:
+            raise too_long()
         if indices_or_sections < 1:
             raise bad_size(f"number of sections must be larger than 0, got {indices_or_sections}")
         charge_shape((indices_or_sections, 450), 1)  # a view of each, in bytes
