@@ -238,17 +238,16 @@ def default_dtype(dtype: DType) -> Iterator[None]:
 
 
 def is_name(text: str) -> bool:
-    """Whether text names a dtype."""
-    name = text.rpartition(".")[2]
-    return name in BY_NAME or name in BY_TENSOR
+    """Whether text names a dtype as ``x.type()`` does."""
+    return text.rpartition(".")[2] in BY_TENSOR
 
 
 def no_device_name(text: str) -> RuntimeFault:
     """The error of ``x.to("foo")``."""
     said = f"Expected one of {_DEVICES} device type at start of device string: "
-    mend = f"one of cpu, cuda, {', '.join(d.name for d in ALL)}"
-    wrong = f"{text!r} is neither a dtype nor a device"
-    return RuntimeFault("E0905", wrong, help=mend, torch=said + text.partition(":")[0])
+    wrong = f"{text!r} is no device; a dtype is written without quotes"
+    said += text.partition(":")[0]
+    return RuntimeFault("E0905", wrong, help="one of cpu, cuda", torch=said)
 
 
 def to_dtype(dtype: Any) -> DType:

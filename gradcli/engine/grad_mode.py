@@ -330,9 +330,9 @@ class _Switch:
     bare = True  # decorates without brackets too
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        given = args[0] if args else kwargs.get("mode")
-        if callable(given) and cls.bare:  # @no_grad without brackets
-            return cls()(given)
+        given = (*args, *kwargs.values())
+        if cls.bare and len(given) == 1 and callable(given[0]):  # @no_grad without brackets
+            return cls()(given[0])
         return super().__new__(cls)
 
     def __init__(self, *given: Any) -> None:
@@ -400,11 +400,7 @@ class _Switch:
 
     def clone(self) -> _Switch:
         """A fresh switch of the same kind, so that a decorated function may call itself."""
-        if not self.bare:  # switches at once
-            return type(self)(self.value)
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        return twin
+        return type(self)()
 
 
 class no_grad(_Switch):
@@ -426,17 +422,28 @@ class enable_grad(_Switch):
     value = True
 
 
-class set_grad_enabled(_Switch):
-    """Switch recording on or off at once; as a context manager, until its end."""
+class _Told(_Switch):
+    """A switch that is told whether it sets its mode or ends it."""
 
     bare = False
 
-    def __init__(self, enabled: bool) -> None:
-        if not isinstance(enabled, bool):
-            mend = "write set_grad_enabled(True)"
-            raise not_a("bool", "set_grad_enabled", "enabled", 1, enabled, mend)
+    def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            name = type(self).__name__
+            raise not_a("bool", name, "enabled", 1, mode, f"write {name}(True)")
         super().__init__()
-        self.value = bool(enabled)
+        self.value = mode
+
+    def clone(self) -> _Told:
+        """A fresh switch to the same."""
+        return type(self)(self.value)
+
+
+class set_grad_enabled(_Told):
+    """Switch recording on or off at once; as a context manager, until its end."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode)
         self._turn()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -455,18 +462,15 @@ class set_grad_enabled(_Switch):
         restore(inside)
 
 
-class set_multithreading_enabled(_Switch):
+class set_multithreading_enabled(_Told):
     """Accepted for programs that switch it: backward runs in the calling thread either way.
 
     Switches at once; as a context manager, until its end.
     """
 
-    bare = False
-
     def __init__(self, mode: bool) -> None:
-        super().__init__()
-        self.previous, self.value = transformed.multithreading, bool(mode)
-        transformed.multithreading = self.value
+        super().__init__(mode)
+        self.previous, transformed.multithreading = transformed.multithreading, mode
 
     def __enter__(self) -> None:
         """It is on already."""
@@ -480,25 +484,24 @@ def is_multithreading_enabled() -> bool:
     return transformed.multithreading
 
 
-class inference_mode(_Switch):
+class inference_mode(_Told):
     """Like ``no_grad``, and tensors made inside stay out of every graph.
 
     They have no version counter; outside, a write in place to one and a graph that would save it
     are errors (E0415). ``inference_mode(False)`` records again inside another one.
     """
 
+    bare = True
+
     def __init__(self, mode: bool = True) -> None:
-        if not isinstance(mode, bool):
-            raise not_a("bool", "inference_mode", "mode", 1, mode)
-        super().__init__()
-        self.enabled = mode
+        super().__init__(mode)
 
     def __enter__(self) -> None:
-        if self.enabled:
+        if self.value:
             mode.inferring = True
         state = current()
         # As in PyTorch, where a guard ends when the next one takes its place.
-        grad, inference = self.previous or (not self.enabled, self.enabled)
+        grad, inference = self.previous or (not self.value, self.value)
         self.previous = state.enabled, state.inference
         restore(state.recording(grad, inference))
 

@@ -16,6 +16,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
+from gradcli.ops.errors import bad_value
 
 _SHOWN = {"alias": "AliasBackward0_copy", "narrow": "NarrowCopyBackward0"}
 
@@ -30,7 +31,7 @@ def _copied(function: Callable) -> Callable:
         several = isinstance(found, tuple)
         views = found if several else (found,)
         copies = [O["clone"](view, contiguous_format) for view in views]
-        edge = getattr(views[0], "edge", None)
+        edge = getattr(views[0], "edge", None) if views else None
         shown = "" if edge is None else _SHOWN.get(name) or f"{shown_name(edge)}_copy"
         if several:
             return joined(shown, copies, input)
@@ -60,6 +61,8 @@ def _expand(input: Any, size: Any, *, implicit: bool = False) -> Any:
 def _slice(
     input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
+    if step < 1:
+        raise bad_value("slice step must be positive")
     return indexing._along(input, dim, slice(start, end, step))
 
 

@@ -304,7 +304,7 @@ def rfftfreq(
     layout: Any = None, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of ``rfft``'s entries for samples ``d`` apart."""
-    charge_shape((n,))
+    charge_shape(sizes_of((n,), "rfftfreq"))
     return _frequencies(np.arange(math.floor(n / 2) + 1), n, d, dtype, requires_grad, device)
 
 

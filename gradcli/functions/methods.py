@@ -194,10 +194,10 @@ def _set(
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    if memory_format is preserve_format:
-        raise bad_value("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format=memory_format):
         return self
+    if memory_format is preserve_format:
+        raise bad_value("preserve memory format is unsupported by the contiguous operator")
     return self.clone(memory_format=memory_format or contiguous_format)
 
 

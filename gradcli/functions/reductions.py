@@ -105,7 +105,9 @@ def _spread(name: str) -> Any:
         keepdim: bool = False, *, correction: Any = None,
     ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
-            unbiased, dim = _alone(name, dim, unbiased, keepdim), None
+            if (unbiased, keepdim) != (UNSAID, False):
+                raise bad_type(f"{name}() takes unbiased without other arguments, or by its name")
+            unbiased, dim = dim, None
         given = (1 if unbiased else 0) if correction is None else correction
         found = O[name](input, dim, given, keepdim)
         sizes = input.shape
@@ -121,13 +123,6 @@ def _spread(name: str) -> Any:
     return named(spread, name, f"{O[name].__doc__} ``unbiased=False`` divides by n.")
 
 
-def _alone(name: str, unbiased: bool, *others: Any) -> bool:
-    """``unbiased`` given for a dimension, which nothing else may then be given with."""
-    if others != (UNSAID, False):
-        raise bad_type(f"{name}() takes unbiased without other arguments, or by its name")
-    return unbiased
-
-
 var, std = _spread("var"), _spread("std")
 
 
@@ -136,10 +131,8 @@ def _with_mean(spread: Any, what: str) -> Any:
         input: Any, dim: int | Sequence[int] | bool | None = None, unbiased: bool = UNSAID,
         keepdim: bool = False, *, correction: Any = None,
     ) -> tuple:  # fmt: skip
-        if isinstance(dim, bool):
-            unbiased = _alone(f"{spread.__name__}_mean", dim, unbiased, keepdim)
-            dim = None
         found = spread(input, dim, unbiased, keepdim, correction=correction)
+        dim = None if isinstance(dim, bool) else dim
         node = f"{spread.__name__.capitalize()}MeanBackward0"
         return joined(node, (found, mean(input, dim, keepdim)), input)
 

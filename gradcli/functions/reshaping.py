@@ -45,7 +45,7 @@ from gradcli.ops.errors import (
     bad_value,
 )
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.torch_messages import not_a
+from gradcli.ops.torch_messages import not_a, too_long
 
 
 def split(tensor: Asked, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple:
@@ -155,8 +155,11 @@ def tensor_split(
     if getattr(indices_or_sections, "shape", None) == ():
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
+        if indices_or_sections >= 2**63:
+            raise too_long()
         if indices_or_sections < 1:
             raise bad_size(f"number of sections must be larger than 0, got {indices_or_sections}")
+        charge_shape((indices_or_sections, 450), 1)  # a view of each, in bytes
         small, more = divmod(size, indices_or_sections)
         sizes = [small + (i < more) for i in range(indices_or_sections)]
         cuts = list(itertools.accumulate(sizes))[:-1]
@@ -297,8 +300,8 @@ def repeat_interleave(
     if repeats is None:
         if len(input.shape) != 1:
             raise bad_shape("repeat_interleave only accept 1D vector as repeat")
-        size = input.shape[0]
-        return repeat_interleave(wrap(np.arange(size), dtypes.int64), input, 0)
+        places = wrap(np.arange(input.shape[0]).astype(input.array.dtype), input.dtype)
+        return repeat_interleave(places, input, 0, output_size=output_size)
     if dim is None:
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]

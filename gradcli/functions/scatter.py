@@ -222,7 +222,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if len(x.shape) != 1:
         raise bad_shape("x must be a one-dimensional tensor.")
     if x.dtype.kind < 2:
-        x = x.to("int64")
+        x = x.long()
     count = x.shape[0] if N is None else N
     if count < 0:
         raise bad_value("N must be non-negative.")

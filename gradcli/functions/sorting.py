@@ -58,7 +58,7 @@ def sort(
 
 
 def argsort(
-    input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = True
+    input: Any, dim: int = -1, descending: bool = False, *, stable: bool = True
 ) -> Any:  # fmt: skip
     """Indices that sort ``input`` along a dimension; equal entries keep their order."""
     return O["argsort"](input, dim, descending)
@@ -144,11 +144,9 @@ def _picked(input: Any, order: Any, dim: int, keepdim: bool, name: str) -> Any:
 @by_element
 def median(input: Any, dim: int = UNSAID, keepdim: Kept = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
-    whole = whole_or_along("median", dim, keepdim) is None
-    if input.numel() or not whole:
-        refuse_kinds("bool complex", "median_cpu", input.dtype)
-    if whole:
+    if whole_or_along("median", dim, keepdim) is None:
         return called(of_its_own(median_of(input)), "MedianBackward0", input)
+    refuse_kinds("bool complex", "median_cpu", input.dtype)
     return _median_along(input, dim, keepdim)
 
 
@@ -176,6 +174,7 @@ def median_of(input: Any, skip: bool = False) -> Any:
         if not flat.is_floating_point():
             return input.new_full((), input.dtype is bool_ or bounds(input.dtype)[0])
         return O["sum"](flat) + float("nan")  # with a node: the gradient of nothing is nothing
+    refuse_kinds("bool complex", "median_cpu", input.dtype)
     raw = flat.array
     missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(raw.shape, bool)
     if missing.any() and (not skip or missing.all()):

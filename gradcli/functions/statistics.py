@@ -172,11 +172,9 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @by_element
 def nanmedian(input: Any, dim: int = UNSAID, keepdim: Kept = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
-    whole = whole_or_along("nanmedian", dim, keepdim) is None
-    if input.numel() or not whole:
-        refuse_kinds("bool complex", "median_cpu", input.dtype)
-    if whole:
+    if whole_or_along("nanmedian", dim, keepdim) is None:
         return called(of_its_own(median_of(input, skip=True)), "NanmedianBackward0", input)
+    refuse_kinds("bool complex", "median_cpu", input.dtype)
     line = input if len(input.shape) else O["reshape"](input, (-1,))
     at = sized("median", input, dim)
     order = O["argsort"](line, at, False)

@@ -405,11 +405,11 @@ def _of_some(func: Callable, full: list, which: Sequence[int]) -> Callable[..., 
 def gradcheck(
     func: Callable,
     inputs: Any,
+    *,
     eps: float = 1e-6,
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
-    *,
     nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
     check_batched_grad: bool = False,
@@ -726,13 +726,13 @@ def gradgradcheck(
         return [v for v in _differentiable(func(*values)) if v.requires_grad]
 
     made = results(inputs)
-    if not made:
+    wanted = [isinstance(v, Tensor) and v.requires_grad for v in inputs]
+    if any(wanted) and not made:
         said = "gradgradcheck needs a function whose result requires a gradient"
         mend = "there is no first derivative whose derivative could be checked"
         raise TypeFault("E0404", said, help=mend)
     if grad_outputs is None:
         grad_outputs = [_random_weights(out, gen_non_contig_grad_outputs) for out in made]
-    wanted = [isinstance(v, Tensor) and v.requires_grad for v in inputs]
 
     def gradient(*values: Any) -> tuple:
         given, along = values[: len(inputs)], values[len(inputs) :]

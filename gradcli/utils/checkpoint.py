@@ -305,19 +305,19 @@ def checkpoint(
     if use_reentrant is None:
         warn(_NOT_SAID)
         use_reentrant = True
-    if determinism_check not in ("default", "none"):
-        said = f"one of ['default', 'none'], but got {determinism_check!r}"
-        raise bad_argument(f"determinism_check should be {said}")
     mode.watching = True  # a pass over a checkpoint is known to its nodes
     if use_reentrant:
         if kwargs:
             raise ValueFault("E0302", f"Unexpected keyword arguments: {', '.join(kwargs)}")
-        if context_fn is not noop_context_fn or debug:
+        if context_fn is not noop_context_fn or debug is not False:
             said = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
             raise ValueFault("E0302", said)
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warn("None of the inputs have requires_grad=True. Gradients will be None")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if determinism_check not in ("default", "none"):
+        said = f"one of ['default', 'none'], but got {determinism_check!r}"
+        raise bad_argument(f"determinism_check should be {said}")
     contexts = context_fn()
     if not isinstance(contexts, tuple) or [hasattr(c, "__exit__") for c in contexts] != [True] * 2:
         raise bad_type("context_fn has to return a tuple of two context managers")

@@ -74,7 +74,7 @@ def test_conversions():
     assert x.type_as(torch.tensor([1])).dtype is torch.int64
     assert x.to(torch.float16).dtype is torch.float16
     with pytest.raises(RuntimeError, match="Expected one of cpu, cuda") as fault:
-        x.to("float33")
+        x.to("float32")
     assert fault.value.code == "E0905"
 
 

@@ -112,10 +112,13 @@ def test_the_modes_decorate_without_brackets_too():
     for wrong, code in (
         (lambda: torch.no_grad(5), "E0302"), (lambda: torch.inference_mode(1), "E0303"),
         (lambda: torch.set_grad_enabled(lambda: 1), "E0303"),
+        (lambda: torch.set_grad_enabled(mode=1), "E0303"),
     ):  # fmt: skip
         with pytest.raises(TypeError) as fault:
             wrong()
         assert fault.value.code == code
+    with pytest.raises(TypeError, match="multiple values"):
+        torch.inference_mode(print, mode=True)
 
 
 def test_the_mode_does_not_change_what_was_recorded_or_what_a_leaf_is():

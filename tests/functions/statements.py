@@ -345,6 +345,7 @@ x=torch.ones(2,requires_grad=True)*2; x.detach_().requires_grad_(); x.retain_gra
 x=torch.ones(2,requires_grad=True); x.zero_()
 x=torch.ones(2,requires_grad=True); x.requires_grad_(False); x.sum().backward()
 torch.set_grad_enabled('a')
+torch.set_grad_enabled()
 torch.autograd.Function.apply(torch.ones(2))
 torch.zeros(2,-1)
 torch.ones((2,-3))
@@ -517,7 +518,6 @@ x=torch.ones(2).tolist(1)
 x=torch.ones(2).numpy(1,2)
 x=torch.ones(2).item(1)
 x=torch.ones(2).dim(1)
-torch.set_grad_enabled()
 torch.no_grad(1,2)
 """.strip().split("\n"),
     "the words are those of a class of C++; dtype is a plain slot": """

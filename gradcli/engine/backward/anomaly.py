@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import _Switch, mode
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Node
 from gradcli.engine.source_location import PROGRAM, Placed, warn
 from gradcli.engine.tensor.tensor import Tensor
@@ -112,7 +112,7 @@ def _switch(looker: _Anomaly | None) -> None:
     mode.placed = looker is not None
 
 
-class noted_places(_Switch):
+class noted_places:
     """Inside, every node notes where the user's program recorded it; nothing else changes."""
 
     def __enter__(self) -> None:
@@ -132,7 +132,7 @@ def is_anomaly_check_nan_enabled() -> bool:
     return not is_anomaly_enabled() or mode.inspect.check_nan
 
 
-class detect_anomaly(_Switch):
+class detect_anomaly:
     """Inside, backward stops at the first NaN, and warnings say where the forward call was.
 
     Forward has to run inside too for its places to be known. Raises RuntimeFault (E0501).
@@ -151,7 +151,6 @@ class detect_anomaly(_Switch):
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__()
         self.looker: _Anomaly | None = _Anomaly(check_nan)
         self.previous = mode.inspect
         if type(self) is detect_anomaly:
@@ -172,8 +171,9 @@ class set_detect_anomaly(detect_anomaly):
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(check_nan)
-        if not isinstance(mode, bool):
-            raise not_a("bool", "set_anomaly_enabled", "enabled", 1, mode)
+        for place, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+            if not isinstance(value, bool):
+                raise not_a("bool", "set_anomaly_enabled", name, place, value)
         if not mode:
             self.looker = None
         _switch(self.looker)

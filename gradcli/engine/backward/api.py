@@ -131,7 +131,7 @@ def _backward(
     graph).
     """
     edge = self.edge
-    if create_graph or inputs is not None or edge is None or edge.__class__ is Severed:
+    if create_graph is not False or inputs is not None or edge is None or edge.__class__ is Severed:
         backward([self], gradient, retain_graph, create_graph, inputs=inputs)
         return
     # The usual call, in as few steps as may be.
@@ -446,12 +446,9 @@ def _dtype(edge: Node, array: Any) -> DType:
     return dtype_of(array) if known is None else known
 
 
-_NO_COTANGENTS = (str, dict, set, list, tuple, int, float, complex)
-
-
 def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
     """A cotangent of the user's, in the shape and the element type of what it weights."""
-    if isinstance(g, _NO_COTANGENTS):
+    if not hasattr(g, "shape"):
         raise bad_type(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
     if shape != edge.shape:

@@ -330,14 +330,15 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
-    low = high = chance if one else 0
-    if not one and (known := bottom(chance)).numel():
-        low, high = known.min().item(), known.max().item()
-    if not (low >= 0 and high <= 1):
+    kind = float64 if one or chance.dtype is float64 else float32
+    known = np.ravel(chance if one else bottom(chance).array)
+    proper = (known >= 0) & (known <= 1)
+    if not proper.all():
+        first = int(np.argmin(proper))
+        rand((first,), dtype=kind, generator=generator)  # the draws before it move the generator
         said = f"bernoulli_ expects p to be in [0, 1], but got p={p:.6g}" if one else _IMPROPER
-        raise bad_value(f"{low if low < 0 else high} is no probability", torch=said)
-    wide = one or chance.dtype is float64
-    numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
+        raise bad_value(f"{known[first]} is no probability", torch=said)
+    numbers = rand(tuple(input.shape), dtype=kind, generator=generator)
     out = (numbers < chance).to(input.dtype)
     return _from(input, out, "NotImplemented" if one else "BernoulliBackward0")
 

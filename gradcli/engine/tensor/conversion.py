@@ -82,7 +82,7 @@ class Conversions:
             if not isinstance(device, str | int | dtypes.Device) or device is True:
                 raise not_a("torch.device", "to", "device", 1, device)
             return _no_device(str(device))
-        if isinstance(dtype, str) and not dtypes.is_name(dtype):
+        if isinstance(dtype, str):
             raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
         found: Any = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
@@ -103,7 +103,7 @@ class Conversions:
         if isinstance(dtype, Conversions):
             raise bad_type("dtype must be a type, str, or dtype object")
         if dtype is not None:
-            return self.to(dtype)
+            return self.to(dtypes.to_dtype(dtype))
         return f"gradcli.{self.dtype.scalar_name}Tensor"
 
     def type_as(self, other: Any) -> Any:

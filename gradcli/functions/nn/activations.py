@@ -60,12 +60,12 @@ def _implicit(name: str, input: Any, dim: int | None) -> int:
     return 0 if len(input.shape) in (0, 1, 3) else 1
 
 
-def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
     return reductions.softmax(input, _implicit("softmax", input, dim), dtype=dtype)
 
 
-def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
     return reductions.log_softmax(input, _implicit("log_softmax", input, dim), dtype=dtype)
 
@@ -268,7 +268,7 @@ def _above(input: Any, least: Number, value: float) -> Any:
     return called(held, "ThresholdBackward0", input, leads=input)
 
 
-def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(input: Any, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None) -> Any:
     """softmax(-x)."""
     return reductions.softmax(-input, _implicit("softmin", input, dim), dtype=dtype)
 
@@ -448,13 +448,14 @@ def _drops(p: float, training: bool) -> bool:
 
 def _kept(input: Any, p: float, shape: tuple) -> Any:
     """1 with probability ``1 - p``, else 0, in a shape that broadcasts with the input's."""
-    if input.dtype.kind < 2:
-        raise no_cast(float32, input.dtype, "write input.float()")
 
     def draw(shape: tuple) -> Any:
         return bernoulli(empty(shape, dtype=input.dtype), 1.0 - p)
 
-    return laid(draw, input) if shape == tuple(input.shape) else draw(shape)
+    kept = laid(draw, input) if shape == tuple(input.shape) else draw(shape)
+    if input.dtype.kind < 2:  # after the draw, which moves the generator
+        raise no_cast(float32, input.dtype, "write input.float()")
+    return kept
 
 
 def _dropped(

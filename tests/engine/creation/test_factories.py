@@ -306,6 +306,23 @@ def test_what_is_refused_draws_nothing():
         assert torch.equal(torch.get_rng_state(), before)
 
 
+def test_a_refused_draw_leaves_the_generator_as_pytorch_does():
+    chances, whole = torch.tensor([0.5, 0.2, 2.0, 0.1]), torch.ones(3, dtype=torch.int64)
+    wide = torch.tensor([0.5, 0.2, -2.0, 0.1], dtype=torch.float64)
+    drop = torch.nn.functional
+    torch.manual_seed(0)
+    for draw, next_one in (  # PyTorch's numbers
+        (lambda: drop.dropout(whole), 0.4901),
+        (lambda: torch.bernoulli(chances), 0.6323),
+        (lambda: drop.alpha_dropout(whole, training=True), 0.6977),
+        (lambda: torch.ones(4).bernoulli_(wide), 0.9152),
+        (lambda: torch.ones(4).bernoulli_(2.0), 0.3971),
+    ):
+        with pytest.raises(RuntimeError):
+            draw()
+        assert torch.rand(1).item() == pytest.approx(next_one, abs=1e-4)
+
+
 def test_a_tensor_of_tensors():
     x = torch.tensor(2.0)
     assert torch.tensor([x, 3]).tolist() == [2, 3]

@@ -155,8 +155,9 @@ def test_solids_and_kept_formats():
     assert torch.nn.Conv2d(4, 3, 2).to(memory_format=LAST).weight.stride() == (16, 1, 8, 4)
     pair = torch.stack([images(2, 4, 6, 6).to(memory_format=LAST)] * 2, 1)
     assert pair.stride() == (288, 4, 1, 48, 8)
+    assert solid.contiguous(memory_format=torch.preserve_format) is solid
     with pytest.raises(RuntimeError, match="preserve memory format is unsupported"):
-        solid.contiguous(memory_format=torch.preserve_format)
+        solid.mT.contiguous(memory_format=torch.preserve_format)
     with pytest.raises(TypeError):
         solid.is_contiguous(memory_format=3)
 
