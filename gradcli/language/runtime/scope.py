@@ -41,6 +41,8 @@ from gradcli.language.names import (
 from gradcli.language.names.argument_checks import method_with_checks, with_checks
 from gradcli.language.names.calling import keywords, plain
 from gradcli.language.names.context_managers import context, decorate
+from gradcli.language.names.long_sums import one_more, turns_of
+from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault
 
 
@@ -83,6 +85,8 @@ def scope_of(
             value = attributes.CALL[Tensor][of[0]]
         elif kind == "data":
             value = functools.partial(_copy_of, *of)
+        elif kind in _IN_SUMS:
+            value = _IN_SUMS[kind](*of)
         elif value.__class__ not in _NUMBERS:
             called = show if of[0] is printing.PRINT else with_checks(*of)
             value = called if instead is None else instead(of[0], called)
@@ -93,6 +97,24 @@ def scope_of(
 def _copy_of(values: list[Any]) -> list[Any]:
     """A list of numbers and of such lists, which nest three deep at most, anew."""
     return [_copy_of(one) if one.__class__ is list else one for one in values]
+
+
+def _sum_of(node: n.Sum, checked: Any) -> Callable[[Callable[[], dict[str, Any]]], Any]:
+    """What computes a long sum of the variables that it is given; None where it cannot."""
+
+    def computed(given: Callable[[], dict[str, Any]]) -> Any:
+        from gradcli.language.runtime.walk import walked  # texts of kilobytes only
+
+        with contextlib.suppress(NameError):  # of a variable without a value: its term says so
+            found = walked(checked, given(), body=(n.ExprStmt(node),))
+            return None if found is None else found[0]
+
+    return computed
+
+
+_IN_SUMS: dict[str, Callable[..., Any]] = {
+    "sum": _sum_of, "turns": turns_of, "column": lambda values: values.__getitem__,
+}  # fmt: skip
 
 
 def _catching(depth: list[bool]) -> Callable[..., tuple[type, ...]]:
@@ -234,5 +256,5 @@ _HELPERS: dict[str, Any] = {
     "h_set_item": builtins.set_item, "h_shift_left": builtins.shift_left,
     "h_shift_left_by": builtins.shift_left_by, "h_shift_right": operator.rshift,
     "h_shift_right_by": builtins.shift_right_by, "h_slice": slice, "h_spread": spread,
-    "h_sub_from": operator.isub, "h_super": records.parent, "h_type": type,
+    "h_sub_from": operator.isub, "h_super": records.parent, "h_term": one_more, "h_type": type,
 }  # fmt: skip
