@@ -80,11 +80,13 @@ def _merged(target: Any, index: Any) -> tuple[int, Any, Any] | None:
             return None
         part = part if least >= 0 else np.where(part < 0, part + size, part)
         if places is not None:
-            charge_shape(np.broadcast_shapes(places.shape, part.shape), part.itemsize)
-            part = places * size + part
+            shape = np.broadcast_shapes(places.shape, part.shape)
+            charge_shape(shape, part.itemsize)
+            scaled = places * size
+            part = np.add(scaled, part, out=scaled if scaled.shape == shape else None)
         places = part
-    shape = target.shape
-    return first, places, target.reshape(*shape[:first], -1, *shape[first + len(arrays) :])
+    before, after = target.shape[:first], target.shape[first + len(arrays) :]
+    return first, places, target.reshape(*before, -1, *after)
 
 
 def _add_rows(target: Any, row: Any, values: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from gradcli.language.names import builtins
@@ -21,18 +21,14 @@ class Turn:
         self.position = 0
 
 
-def turns_of(node: n.Sum) -> Callable[[], Iterator[tuple[Turn, int, int]]]:
-    """What gives for each term in turn which of the different ones it is, and which of its rows."""
-
-    def turns() -> Iterator[tuple[Turn, int, int]]:
-        turn = Turn(node)
-        ends = [*itertools.accumulate(node.counts)]
-        for turn.position, i in enumerate(node.order):
-            row = i if i >= 0 else ~i
-            at = bisect_right(ends, row)
-            yield turn, at, row - ends[at] + node.counts[at]
-
-    return turns
+def turns(node: n.Sum) -> Iterator[tuple[Turn, int, int]]:
+    """For each term in turn which of the different ones it is, and which of its rows."""
+    turn = Turn(node)
+    ends = [*itertools.accumulate(node.counts)]
+    for turn.position, i in enumerate(node.order):
+        row = i if i >= 0 else ~i
+        at = bisect_right(ends, row)
+        yield turn, at, row - ends[at] + node.counts[at]
 
 
 def one_more(total: Any, turn: Turn, value: Any) -> Any:

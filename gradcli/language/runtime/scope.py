@@ -41,7 +41,7 @@ from gradcli.language.names import (
 from gradcli.language.names.argument_checks import method_with_checks, with_checks
 from gradcli.language.names.calling import keywords, plain
 from gradcli.language.names.context_managers import context, decorate
-from gradcli.language.names.long_sums import one_more, turns_of
+from gradcli.language.names.long_sums import one_more, turns
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault
 
@@ -83,10 +83,8 @@ def scope_of(
             value = caller(*of)
         elif kind == "tensor method":
             value = attributes.CALL[Tensor][of[0]]
-        elif kind == "data":
-            value = functools.partial(_copy_of, *of)
-        elif kind in _IN_SUMS:
-            value = _IN_SUMS[kind](*of)
+        elif kind in _MADE:
+            value = functools.partial(_MADE[kind], *of)
         elif value.__class__ not in _NUMBERS:
             called = show if of[0] is printing.PRINT else with_checks(*of)
             value = called if instead is None else instead(of[0], called)
@@ -99,22 +97,19 @@ def _copy_of(values: list[Any]) -> list[Any]:
     return [_copy_of(one) if one.__class__ is list else one for one in values]
 
 
-def _sum_of(node: n.Sum, checked: Any) -> Callable[[Callable[[], dict[str, Any]]], Any]:
-    """What computes a long sum of the variables that it is given; None where it cannot."""
+def _sum_of(node: n.Sum, checked: Any, given: Callable[[], dict[str, Any]]) -> Any:
+    """A long sum of the variables that ``given`` gives; None where it is not computed at once."""
+    from gradcli.language.runtime.walk import walked  # texts of kilobytes only
 
-    def computed(given: Callable[[], dict[str, Any]]) -> Any:
-        from gradcli.language.runtime.walk import walked  # texts of kilobytes only
-
-        with contextlib.suppress(NameError):  # of a variable without a value: its term says so
-            found = walked(checked, given(), body=(n.ExprStmt(node),))
-            return None if found is None else found[0]
-
-    return computed
+    with contextlib.suppress(NameError):  # of a variable without a value: its term says so
+        found = walked(checked, given(), body=(n.ExprStmt(node),))
+        return None if found is None else found[0]
 
 
-_IN_SUMS: dict[str, Callable[..., Any]] = {
-    "sum": _sum_of, "turns": turns_of, "column": lambda values: values.__getitem__,
+_MADE: dict[str, Callable[..., Any]] = {
+    "data": _copy_of, "sum": _sum_of, "turns": turns, "column": operator.getitem,
 }  # fmt: skip
+"""What constants stand for that are called with more."""
 
 
 def _catching(depth: list[bool]) -> Callable[..., tuple[type, ...]]:
