@@ -153,7 +153,8 @@ class Checked:
         self.renamed: dict[int, str] = {}
         self.shared: set[str] = set()
         self.prefixes: dict[int, str] = {}
-        self.data = self.sums = False
+        self.data = False
+        self.sums = 0
 
     @property
     def free(self) -> list[str]:
