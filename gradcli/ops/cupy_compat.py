@@ -7,6 +7,7 @@ protocols. What has no array among its arguments, or goes past the protocols, st
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -81,7 +82,8 @@ def _merged(target: Any, index: Any) -> tuple[int, Any, Any] | None:
         part = part if least >= 0 else np.where(part < 0, part + size, part)
         if places is not None:
             shape = np.broadcast_shapes(places.shape, part.shape)
-            charge_shape(shape, part.itemsize)
+            # The zeros too: the system gives them no memory before they are written to.
+            charge_shape((math.prod(shape) * part.itemsize + target.nbytes,), 1)
             scaled = places * size
             part = np.add(scaled, part, out=scaled if scaled.shape == shape else None)
         places = part
