@@ -401,7 +401,7 @@ class Lowerer:
         keys: list[ast.expr | None] = [ast.Constant(name) for name in used]
         given = ast.Lambda(arguments([], []), ast.Dict(keys, [*map(self.name, used.values())]))
         total, turn, at, self.row = (self.fresh() for _ in range(4))
-        whole = self.call(self.constant("k_", ("sum", node, self.checked)), given)
+        whole = self.call(self.constant("k_", ("sum", node)), given)
         self.add(self.assign(total, whole))
         joined = self.call("h_term", self.name(total), self.name(turn), self.name(at))
         chosen: list[ast.stmt] = []

@@ -42,7 +42,6 @@ from gradcli.language.names.argument_checks import method_with_checks, with_chec
 from gradcli.language.names.calling import keywords, plain
 from gradcli.language.names.context_managers import context, decorate
 from gradcli.language.names.long_sums import one_more, turns
-from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault
 
 
@@ -60,10 +59,13 @@ _OF_THE_RUN = (
 
 
 def scope_of(
-    constants: Mapping[str, Any], limits: Any, write: Callable,
+    constants: Mapping[str, Any], limits: Any, write: Callable, summed: Callable[..., Any],
     instead: Callable[[Any, Any], Any] | None = None, long: Callable[[], Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The globals of a generated module: helpers, constants, and no builtins at all."""
+    """The globals of a generated module: helpers, constants, and no builtins at all.
+
+    ``summed`` computes a long sum at once: of its node, and what gives the variables.
+    """
     budget = tokens(limits.steps, limits.memory, long)
     depth = [False, *[True] * limits.depth]
     scope: dict[str, Any] = dict(_HELPERS)
@@ -85,6 +87,8 @@ def scope_of(
             value = attributes.CALL[Tensor][of[0]]
         elif kind in _MADE:
             value = functools.partial(_MADE[kind], *of)
+        elif kind == "sum":
+            value = functools.partial(summed, *of)
         elif value.__class__ not in _NUMBERS:
             called = show if of[0] is printing.PRINT else with_checks(*of)
             value = called if instead is None else instead(of[0], called)
@@ -97,17 +101,8 @@ def _copy_of(values: list[Any]) -> list[Any]:
     return [_copy_of(one) if one.__class__ is list else one for one in values]
 
 
-def _sum_of(node: n.Sum, checked: Any, given: Callable[[], dict[str, Any]]) -> Any:
-    """A long sum of the variables that ``given`` gives; None where it is not computed at once."""
-    from gradcli.language.runtime.walk import walked  # texts of kilobytes only
-
-    with contextlib.suppress(NameError):  # of a variable without a value: its term says so
-        found = walked(checked, given(), body=(n.ExprStmt(node),))
-        return None if found is None else found[0]
-
-
 _MADE: dict[str, Callable[..., Any]] = {
-    "data": _copy_of, "sum": _sum_of, "turns": turns, "column": operator.getitem,
+    "data": _copy_of, "turns": turns, "column": operator.getitem,
 }  # fmt: skip
 """What constants stand for that are called with more."""
 
