@@ -158,7 +158,7 @@ class Program:
         inputs = tuple(n for n in values if self.takes(n) or n in self.names.bound)
         if self._walks and not (keep is None or keep or watch or instead or lasting):
             found = self._walked({name: values[name] for name in inputs}, limits)
-            self._walks = self.names.sums and found is not None
+            self._walks = bool(self.names.sums) and found is not None
             if found is not None:
                 return found
         read = self.checked if instead or self.names.sums > MOST_TERMS else self.names
