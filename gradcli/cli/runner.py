@@ -161,7 +161,7 @@ def has_loops(job: Job) -> bool:
     text = job.program.source.text
     if "for" not in text and "while" not in text:
         return False
-    return any(isinstance(node, n.For | n.While) for node in n.walk(job.program.checked.module))
+    return any(isinstance(node, n.For | n.While) for node in n.walk(job.program.names.module))
 
 
 def _speaks(job: Job) -> bool:

@@ -211,7 +211,7 @@ def _noted(value: Any, backward: bool, reaches: bool) -> str:
 def _given(name: str, array: Any, program: Program) -> Diagnosis:
     _, value, spread = _first(array)
     said = Diagnosis(f"`{name}` was given as a number that is not finite", value, False, None)
-    place = program.checked.outer.get(name)
+    place = program.names.outer.get(name)
     if place is not None:
         said.source = program.source
         said.labels = [(place.start, place.end, spread, True)]

@@ -7,6 +7,7 @@ protocols. What has no array among its arguments, or goes past the protocols, st
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,11 +81,14 @@ def _merged(target: Any, index: Any) -> tuple[int, Any, Any] | None:
             return None
         part = part if least >= 0 else np.where(part < 0, part + size, part)
         if places is not None:
-            charge_shape(np.broadcast_shapes(places.shape, part.shape), part.itemsize)
-            part = places * size + part
+            shape = np.broadcast_shapes(places.shape, part.shape)
+            # The zeros too: the system gives them no memory before they are written to.
+            charge_shape((math.prod(shape) * part.itemsize + target.nbytes,), 1)
+            scaled = places * size
+            part = np.add(scaled, part, out=scaled if scaled.shape == shape else None)
         places = part
-    shape = target.shape
-    return first, places, target.reshape(*shape[:first], -1, *shape[first + len(arrays) :])
+    before, after = target.shape[:first], target.shape[first + len(arrays) :]
+    return first, places, target.reshape(*before, -1, *after)
 
 
 def _add_rows(target: Any, row: Any, values: Any) -> bool:

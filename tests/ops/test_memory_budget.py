@@ -83,6 +83,7 @@ def slope(function, *given):
     return gradcli.autograd.grad(function(x, *given[1:]).sum(), x)
 
 
+PLACES = (ROWS * 7).long() % 2
 SEVERAL = {  # what is held beside the result, which LAPACK does not show to tracemalloc
     "sigmoid": lambda: ROWS.sigmoid(),
     "rsqrt": lambda: ROWS.rsqrt(),
@@ -106,6 +107,7 @@ SEVERAL = {  # what is held beside the result, which LAPACK does not show to tra
     "slopes of entries by strides": lambda: slope(
         lambda x: x.as_strided((4, 50_000), (100_000, 2)), ROWS
     ),
+    "slopes of entries by index": lambda: slope(lambda x: gradcli.gather(x, 0, PLACES), ROWS),
     "slopes of pieces": lambda: slope(lambda x: sum(x.unbind(0)), ROWS),
     "slopes of running sums": lambda: slope(lambda x: x.cumsum(1), ROWS),
     "slopes of another type": lambda: slope(lambda x: x.float().sin(), ROWS),

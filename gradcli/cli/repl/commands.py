@@ -136,7 +136,7 @@ def _time(shell: Shell, rest: str) -> None:
         raise ValueFault("E0907", "there is nothing to time", help=":time x @ x")
     session = shell.session
     program = session.prepared(rest)
-    body = program.checked.module.body
+    body = program.names.module.body
     if len(body) == 1 and isinstance(body[0], n.ExprStmt):
         runs, spent, best = 0, 0.0, float("inf")
         while spent < ENOUGH and runs < MOST_RUNS:

@@ -89,7 +89,7 @@ def _files(path: str) -> Iterable[Completion]:
 
 def _attributes(session: Session, holder: str, word: str) -> Iterable[Completion]:
     first, *rest = holder.split(".")
-    modules = session.program.checked.modules if session.program is not None else {}
+    modules = session.program.names.modules if session.program is not None else {}
     if first in modules and first not in session.variables:
         table = namespace(".".join([modules[first], *rest]))
         for name in sorted(table or ()):

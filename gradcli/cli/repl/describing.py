@@ -45,7 +45,7 @@ def describe(session: Session, name: str) -> str:
     found = NAMES.get(last) or CALLED.get(last) or (CALL[Tensor].get(last) if dot else None)
     if found is not None:
         return _rows([(signature(last, found), ""), *_doc(found)])
-    modules = session.program.checked.modules if session.program is not None else {}
+    modules = session.program.names.modules if session.program is not None else {}
     first, _, path = holder.partition(".")
     table = namespace(".".join(filter(None, (modules.get(first, ""), path)))) if dot else None
     if table is not None and last in table:

@@ -92,11 +92,11 @@ class _OfSession(Variables):
         if not words or words[0].startswith("-"):
             return
         program = self.session.prepared(words[0])
-        for name in program.checked.called:
+        for name in program.names.called:
             value = self.session.variables.get(name)
             if value is not None and not isinstance(value, FunctionType):
                 raise _no_formula(name, "has values of its own")
-        words[0] = "\n".join([*definitions(self.session, program.checked.outer), words[0]])
+        words[0] = "\n".join([*definitions(self.session, program.names.outer), words[0]])
         whole = self.session.prepared(words[0])
         values = {k: v for k, v in self.session.variables.items() if whole.takes(k)}
         known = leaf_names(values, tuple(values)) | (CONSTANTS.keys() & values)
@@ -107,7 +107,7 @@ class _OfSession(Variables):
                 self.given.append((name, _declared(shape)))
         leaves = leaf_names({k: v for k, v in values.items() if program.takes(k)})
         if leaves and not any(word.startswith("--wrt") for word in words):
-            words += ["--wrt", ",".join(k for k in program.checked.outer if k in leaves)]
+            words += ["--wrt", ",".join(k for k in program.names.outer if k in leaves)]
 
 
 def _declared(shape: Sequence[int]) -> str:
@@ -166,7 +166,7 @@ class _SessionJob(Job):
         for name, text in variables.given:
             if not self.program.takes(name):
                 said = f"--{name} is neither an option nor a variable of this expression"
-                raise ValueFault("E0902", said, help=_near(name, [*self.program.checked.outer]))
+                raise ValueFault("E0902", said, help=_near(name, [*self.program.names.outer]))
             read = inputs.read_flag(name, text, dtypes.get_default_dtype())
             values[name] = factories.as_tensor(read)
         missing = [name for name in self.program.free if name not in values]
@@ -176,9 +176,9 @@ class _SessionJob(Job):
         own = variables.command in ("graph", "explain")
         chosen = [w.strip() for w in wrt.split(",")] if wrt else None
         self._sort(values, own, chosen)
-        self.program.checked.require({*self.leaves, *self.fixed})
+        self.program.names.require({*self.leaves, *self.fixed})
         derived = variables.command in DERIVATIVES and not leaf_names(values, chosen)
-        if derived and not self.program.checked.bound:  # else the text may make leaves itself
+        if derived and not self.program.names.bound:  # else the text may make leaves itself
             for name in chosen or values:
                 # As a tensor a list would mean something else: it is repeated by x*2.
                 if isinstance(value := values.get(name), list | tuple | bool | Tensor):

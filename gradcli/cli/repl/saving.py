@@ -27,7 +27,7 @@ def program(session: Session) -> str:
     """
     texts = _named(session.lines)
     written = [_in_file(text, line.mode) for text, line in zip(texts, session.lines, strict=True)]
-    uses_torch = session.program is not None and session.program.checked.uses_torch
+    uses_torch = session.program is not None and session.program.names.uses_torch
     lines = _with_dtypes(written, session.lines, uses_torch)
     sets = lines != written
     if sets and not uses_torch:

@@ -20,7 +20,7 @@ from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import mode, unchanged
 from gradcli.engine.undo_log import open_log
-from gradcli.language.compile.resolve import check
+from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
 from gradcli.language.runtime.run import Limits, Program
@@ -157,22 +157,29 @@ class Session:
         """A text, checked as a statement of this session. Raises SyntaxFault."""
         source = Source(_last_but_one(text), name)
         with _quoted(source, text):
-            return self._checked(source, parse(source), "line")
+            return self._checked(source, parse(source, compact=True), "line")
 
     def _checked(self, source: Source, module: n.Module, mode: str) -> Program:
-        before = self.program.checked if self.program is not None else None
-        return Program(check(source, module, before), formula=mode == "line")
+        before = self.program.names if self.program is not None else None
+        start, end = module.start, module.end
+
+        def whole() -> Checked:
+            body = (one for one in parse(source, mode).body if start <= one.start < end)
+            return check(source, n.Module(tuple(body), start, end), before)
+
+        checked = check(source, module, before)
+        return Program(checked, mode == "line", whole if checked.sums or checked.data else None)
 
     def run(self, program: Program, values: Mapping[str, Any], commit: bool = False) -> Any:
         """The value of a program on ``values``; with ``commit`` its variables become the session's.
 
         Raises Fault and KeyboardInterrupt.
         """
-        checked = program.checked
+        checked = program.names
         known = {k: values[k] for k in (*checked.outer, *checked.bound) if k in values}
         own = self._of_functions(program, known)
         known.update(own)
-        known_already = self.program is not None and self.program.checked.uses_torch
+        known_already = self.program is not None and self.program.names.uses_torch
         if checked.uses_torch and not known_already and self.dtype is None:
             dtypes.set_default_dtype(dtypes.float32)
         watch = self._cell_watch(program) if commit else None
@@ -225,8 +232,8 @@ class Session:
 
         None where that can wait for the end: one assignment, or names that no function reads.
         """
-        body = program.checked.module.body
-        bound = program.checked.bound
+        body = program.names.module.body
+        bound = program.names.bound
         if len(body) == 1 and isinstance(body[0], n.Assign | n.Def | n.ExprStmt):
             return None
         cells: dict[str, list[Any]] = {}
@@ -252,7 +259,7 @@ class Session:
         A name without a value (None here) may get one before the call, and a constant such as
         ``e`` may become a variable.
         """
-        checked = program.checked
+        checked = program.names
         read_now: set[str] = set()
         functions = False
         work: list[n.Node] = [checked.module]

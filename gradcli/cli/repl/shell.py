@@ -181,7 +181,7 @@ class Shell:
         if isinstance(value, float) and self.digits not in (None, "full"):
             return show_value(value, self.digits)
         session = self.session
-        torch = session.program is not None and session.program.checked.says_torch
+        torch = session.program is not None and session.program.names.says_torch
         spelling = showing.spelled_torch.set(torch)
         try:
             with session.bounded(), session.interrupts.allowed():

@@ -127,7 +127,7 @@ def unfinished(text: str) -> Literal["", "line", "block", "bracket", "string"]:
 @functools.lru_cache(maxsize=1)
 def _parsed(text: str) -> n.Module:
     """The tree of a line or block, which is asked for twice: is it complete, then what it says."""
-    return parse(Source(text))
+    return parse(Source(text), compact=True)
 
 
 def begins_anew(pending: str, line: str) -> bool:
@@ -150,7 +150,7 @@ def begins_anew(pending: str, line: str) -> bool:
 def units(source: Source, mode: str = "line") -> list[n.Module]:
     """The statements of a text, those on one line together; raises as ``parse`` does."""
     try:
-        module = _parsed(source.text) if mode == "line" else parse(source, mode)
+        module = _parsed(source.text) if mode == "line" else parse(source, mode, True)
     except SyntaxFault as fault:
         fault.source = source
         raise

@@ -205,6 +205,7 @@ class Lowerer:
         self.constants: dict[str, Any] = {}
         self.out: list[ast.stmt] = []
         self.temporaries = 0
+        self.row = ""  # the name of that of the columns in a long sum
         self.nesting = 0  # of functions
         self.generator = False  # whether the function at hand is one
         self.classes: list[tuple[str, str]] = []  # the class of each method at hand, and its self
@@ -389,6 +390,38 @@ class Lowerer:
     def is_tensor(self, code: ast.Name) -> ast.expr:
         """A test for a Tensor, and nothing derived from it."""
         return ast.Compare(self.call("h_type", code), [ast.Is()], [self.name("h_Tensor")])
+
+    def Sum(self, node: n.Sum) -> Lowering:
+        """A long sum: as ``walk`` computes it, else one term after the other, each by the code of
+        the one it is written like."""
+        used = {
+            name.id: self.variable(name) for name in n.walk(node) if isinstance(name, n.Name)
+            and (id(name) in self.checked.variables or name.id in self.inputs)
+        }  # fmt: skip
+        keys: list[ast.expr | None] = [ast.Constant(name) for name in used]
+        given = ast.Lambda(arguments([], []), ast.Dict(keys, [*map(self.name, used.values())]))
+        total, turn, at, self.row = (self.fresh() for _ in range(4))
+        whole = self.call(self.constant("k_", ("sum", node)), given)
+        self.add(self.assign(total, whole))
+        joined = self.call("h_term", self.name(total), self.name(turn), self.name(at))
+        chosen: list[ast.stmt] = []
+        for i, term in reversed([*enumerate(node.terms)]):
+            body, value = yield from self.aside(term)
+            test = ast.Compare(self.name(at), [ast.Eq()], [ast.Constant(i)])
+            chosen = [ast.If(test, [*body, self.assign(at, value.code)], chosen)]
+        target = ast.Tuple([ast.Name(one, STORE) for one in (turn, at, self.row)], STORE)
+        turns = self.call(self.constant("k_", ("turns", node)))
+        loop = ast.For(target, turns, [*chosen, self.assign(total, joined)], [])
+        missing = ast.Compare(self.name(total), [ast.Is()], [ast.Constant(None)])
+        self.add(ast.If(missing, [loop], []))
+        return Value(self.name(total), 1)
+
+    def Column(self, node: n.Column) -> Lowering:
+        """The number of the term at hand."""
+        return Value(
+            self.call(self.constant("k_", ("column", node.values)), self.name(self.row)), 2
+        )
+        yield
 
     def Unary(self, node: n.Unary) -> Lowering:
         """``-a``, ``+a`` and ``not a``: inline, as nothing grows."""

@@ -128,7 +128,7 @@ class Checked:
     shared     names that functions declare ``global``
     prefixes   of each class, by the id of its node: how the names it binds begin in generated code
     data       whether the tree holds a ``Data``, of which code is made and no closed form
-    sums       whether the tree holds a ``Sum``, which ``walk`` computes and no code is made of
+    sums       how many different terms a ``Sum`` has: that of the tree with the most; 0 without
     """
 
     __slots__ = (
@@ -153,7 +153,8 @@ class Checked:
         self.renamed: dict[int, str] = {}
         self.shared: set[str] = set()
         self.prefixes: dict[int, str] = {}
-        self.data = self.sums = False
+        self.data = False
+        self.sums = 0
 
     @property
     def free(self) -> list[str]:
@@ -329,8 +330,9 @@ def _note_compare(checked: Checked, node: n.Compare, _scope: _Scope, _loop: bool
 
 
 def _note_long(checked: Checked, node: n.Sum | n.Data, _scope: _Scope, _loop: bool) -> None:
-    checked.sums |= isinstance(node, n.Sum)
     checked.data |= isinstance(node, n.Data)
+    if isinstance(node, n.Sum):
+        checked.sums = max(checked.sums, len(node.terms))
 
 
 def _visit_function(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -20,9 +20,12 @@ from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names.attributes import CALL
 from gradcli.language.names.calling import own_names, without_addresses
 from gradcli.language.names.exceptions import UnknownAttribute
+from gradcli.language.names.long_sums import Turn
 from gradcli.language.names.showing import show
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.parser import parse, shared_parser
+from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_type
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault, bad_argument
 from gradcli.ops.operator import OPERATORS
@@ -126,7 +129,7 @@ def _operand(node: n.Node, index: int, program: Any) -> n.Node | None:
     elif isinstance(node, n.Call):
         # einsum's equation and a reduction's name are no operands.
         operands = [arg for arg in node.args if not isinstance(arg, n.String)]
-        if isinstance(node.func, n.Attribute) and not program.checked.in_module(node.func):
+        if isinstance(node.func, n.Attribute) and not program.names.in_module(node.func):
             operands = (node.func.value, *operands)
         elif operands and isinstance(operands[0], n.List | n.Tuple) and len(operands) == 1:
             operands = operands[0].items  # cat([a, b])
@@ -138,7 +141,7 @@ def _operand(node: n.Node, index: int, program: Any) -> n.Node | None:
 
 def _origin(operand: n.Node, frames: Sequence[Frame], program: Any) -> str:
     """``--x``, ``line 3`` or an empty text; follows parameters up the chain of calls."""
-    checked, source = program.checked, program.source
+    checked, source = program.names, program.source
     level = len(frames) - 1
     use = operand
     for _ in range(len(frames)):
@@ -232,7 +235,7 @@ _CODES: dict[type, tuple[str, type[Fault]]] = {
 
 def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     """``fault`` as a Fault that knows its place in ``program``, its operands and its callers."""
-    frames = _frames(fault, places)
+    frames = _frames(fault, places, program.source)
     found = fault if isinstance(fault, Fault) else _translated(fault, frames)
     found.message = without_addresses(found.message)
     if isinstance(found, UnknownAttribute):
@@ -244,7 +247,7 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     node = frames[-1].node
     said = ""
     if found.code == "E0601":
-        watched = _watched(node, program.checked.module)
+        watched = _watched(node, program.names.module)
         if watched is not None:
             said = _turns(watched, getattr(found, "turns", []))
             found.message = found.message.replace("the program passed", "the loop passed")
@@ -265,7 +268,7 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     return found
 
 
-def _frames(fault: BaseException, places: list[n.Node]) -> list[Frame]:
+def _frames(fault: BaseException, places: list[n.Node], source: Source) -> list[Frame]:
     """The open calls of the program, outermost first; a comprehension is part of its function."""
     frames: list[Frame] = []
     own = None  # the run's globals; a function of an earlier line of a REPL has others
@@ -275,7 +278,7 @@ def _frames(fault: BaseException, places: list[n.Node]) -> list[Frame]:
         if code.co_filename == FILE and (own is None or step.tb_frame.f_globals is own):
             own = step.tb_frame.f_globals
             position = next(itertools.islice(code.co_positions(), step.tb_lasti // 2, None))
-            node = places[(position[0] or 1) - 1]
+            node = _of_turn(places[(position[0] or 1) - 1], step.tb_frame.f_locals, source)
             if frames and (code.co_name == "<listcomp>" or code.co_varnames[:1] == ("items",)):
                 frames[-1] = Frame(node, frames[-1].holder)
             elif code.co_name == "main" or not frames:
@@ -284,6 +287,26 @@ def _frames(fault: BaseException, places: list[n.Node]) -> list[Frame]:
                 frames.append(Frame(node, places[code.co_firstlineno - 1]))
         step = step.tb_next
     return frames
+
+
+def _of_turn(node: n.Node, variables: Mapping[str, Any], source: Source) -> n.Node:
+    """What a node of a long sum stands for in the term that was being added."""
+    for turn in variables.values():
+        if turn.__class__ is not Turn or not any(one is node for one in n.walk(turn.node)):
+            continue
+        begin, text = turn.node.start, source.text
+        pieces = shared_parser().lexer.term.finditer(text, begin)
+        start, end = next(itertools.islice(pieces, turn.position, None)).span()
+        written = text[start : end - 1].rstrip()
+        (line,) = parse(Source(" " * start + written)).body  # which keeps the place
+        term: Any = line.value  # type: ignore[attr-defined]
+        if node is not turn.node:
+            like = next(one for one in turn.node.terms if any(x is node for x in n.walk(one)))
+            return [*n.walk(term)][[id(x) for x in n.walk(like)].index(id(node))]
+        sign = text[start - 1]
+        left = node.replace(end=len(text[: start - 1].rstrip()))
+        return n.Binary(sign, left, term, start - 1, start, begin, term.end)  # type: ignore[arg-type]
+    return node
 
 
 SHOWN = 4
@@ -298,7 +321,7 @@ def _chain(frames: list[Frame], program: Any) -> list[str]:
     lines: list[tuple[str, int]] = []
     methods = {
         id(method): f"{one.name}.{method.name}"
-        for one in n.walk(program.checked.module)
+        for one in n.walk(program.names.module)
         if isinstance(one, n.FunctionClass | n.ClassDef)
         for method in one.methods
     } if len(frames) > 1 else {}  # fmt: skip
@@ -560,12 +583,12 @@ def call_help(fault: Fault, node: n.Node, program: Any) -> str | None:
 def _parameters(func: n.Node, program: Any) -> tuple[list[str], str]:
     """The parameters of what is called, and a sentence that names them."""
     if isinstance(func, n.Name):
-        for statement in n.walk(program.checked.module):
+        for statement in n.walk(program.names.module):
             if (own := _defined(statement, func.id)) is not None:
                 known = [param.name for param in own.params]
                 place = program.source.place(statement.start)[0]
                 return known, f"{func.id}({', '.join(known)}) is defined at line {place}"
-        outer = program.checked.imported.get(func.id)
+        outer = program.names.imported.get(func.id)
         known = _of_table(outer or {**NAMES, **CALLED}.get(func.id))
         rule = OPERATORS.get(func.id)
         known = [*dict.fromkeys([*known, *getattr(rule, "params", ())])] or _of_table(rule)
@@ -591,7 +614,7 @@ def _defined(statement: n.Node, name: str) -> n.Def | n.Lambda | None:
 def _from_module(func: n.Attribute, program: Any) -> Any:
     """What ``torch.optim.SGD`` stands for, where a module was imported under that name."""
     root, _, rest = n.dotted_text(func).partition(".")
-    table = namespace(program.checked.modules.get(root, ""))
+    table = namespace(program.names.modules.get(root, ""))
     try:
         return None if table is None else table[rest]
     except KeyError:
@@ -617,7 +640,7 @@ def _hidden(node: n.Call, program: Any) -> str | None:
     """A function of the tables whose name the program took for a value."""
     if not isinstance(node.func, n.Name) or node.func.id not in {**NAMES, **CALLED}:
         return None
-    place = program.checked.bound.get(node.func.id)
+    place = program.names.bound.get(node.func.id)
     if place is None:
         return None
     line = program.source.place(place.start)[0]

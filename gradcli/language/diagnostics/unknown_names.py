@@ -106,12 +106,12 @@ def name_help(fault: Fault, frames: list, program: Any) -> str | None:
     if found is None:
         return None
     name, holder = found[1], frames[-1].holder
-    if isinstance(holder, n.Def) and name in program.checked.bound:
+    if isinstance(holder, n.Def) and name in program.names.bound:
         return (
             f"`{name}` is assigned in {holder.name}, so it is a name of its own there: "
             f"give it as a parameter and return it"
         )
-    near = closest(name, program.checked.bound)
+    near = closest(name, program.names.bound)
     return f"did you mean `{near}`?" if near and len(name) > 1 else None
 
 

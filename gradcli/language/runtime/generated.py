@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names import identity, printing, settings, showing
 from gradcli.language.runtime.scope import adopted, scope_of
+from gradcli.language.runtime.walk import walked
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import no_collection, put_back, set_budget
@@ -52,7 +54,9 @@ class Generated:
     ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
         """The value and the variables by name; as ``Program.run`` of ``program``."""
         code, places, constants = self._compiled(inputs, keep, watch is not None)
-        scope = scope_of(constants, limits, write or printing.nowhere, instead, long)
+        scope = scope_of(
+            constants, limits, write or printing.nowhere, self._summed, instead, long
+        )  # fmt: skip
         if watch is not None:
             scope["h_trace"] = watch
         exec(code, scope)
@@ -87,6 +91,13 @@ class Generated:
             running_steps.set(steps)
         variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
         return value, variables
+
+    def _summed(self, node: n.Sum, given: Callable[[], dict[str, Any]]) -> Any:
+        """A long sum of the variables that ``given`` gives; None where it cannot be computed at
+        once."""
+        with contextlib.suppress(NameError):  # of a variable without a value: its term says so
+            found = walked(self.checked, given(), body=(n.ExprStmt(node),))
+            return None if found is None else found[0]
 
     def _compiled(self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool) -> Any:
         """The code, its places and its constants for these inputs, made once."""

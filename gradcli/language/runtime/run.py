@@ -33,6 +33,8 @@ MAX_MEMORY = 2 << 30
 MAX_DEPTH = 500
 MOST_DEPTH = 900
 """The deepest that calls may nest at all: Python's own stack ends soon after."""
+MOST_TERMS = 64
+"""Up to so many different terms of a long sum code is made of each once."""
 LONG = 1500
 """Statements from which a text is walked with the collector at rest: it would go through all that
 is recorded again and again."""
@@ -158,13 +160,14 @@ class Program:
         inputs = tuple(n for n in values if self.takes(n) or n in self.names.bound)
         if self._walks and not (keep is None or keep or watch or instead or lasting):
             found = self._walked({name: values[name] for name in inputs}, limits)
-            self._walks = self.names.sums and found is not None
+            self._walks = bool(self.names.sums) and found is not None
             if found is not None:
                 return found
-        if self.generated is None:
+        read = self.checked if instead or self.names.sums > MOST_TERMS else self.names
+        if self.generated is None or self.generated.checked is not read:
             from gradcli.language.runtime.generated import Generated  # most expressions need none
 
-            self.generated = Generated(self.checked if self.names.sums else self.names)
+            self.generated = Generated(read)
         value, variables = self.generated.run(
             self, values, inputs, limits, write=write, keep=keep, watch=watch, lasting=lasting,
             twice=twice and self.differentiates, instead=instead, long=long,

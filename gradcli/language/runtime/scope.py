@@ -41,6 +41,7 @@ from gradcli.language.names import (
 from gradcli.language.names.argument_checks import method_with_checks, with_checks
 from gradcli.language.names.calling import keywords, plain
 from gradcli.language.names.context_managers import context, decorate
+from gradcli.language.names.long_sums import one_more, turns
 from gradcli.ops.errors import LimitFault
 
 
@@ -58,10 +59,13 @@ _OF_THE_RUN = (
 
 
 def scope_of(
-    constants: Mapping[str, Any], limits: Any, write: Callable,
+    constants: Mapping[str, Any], limits: Any, write: Callable, summed: Callable[..., Any],
     instead: Callable[[Any, Any], Any] | None = None, long: Callable[[], Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The globals of a generated module: helpers, constants, and no builtins at all."""
+    """The globals of a generated module: helpers, constants, and no builtins at all.
+
+    ``summed`` computes a long sum at once: of its node, and what gives the variables.
+    """
     budget = tokens(limits.steps, limits.memory, long)
     depth = [False, *[True] * limits.depth]
     scope: dict[str, Any] = dict(_HELPERS)
@@ -81,8 +85,10 @@ def scope_of(
             value = caller(*of)
         elif kind == "tensor method":
             value = attributes.CALL[Tensor][of[0]]
-        elif kind == "data":
-            value = functools.partial(_copy_of, *of)
+        elif kind in _MADE:
+            value = functools.partial(_MADE[kind], *of)
+        elif kind == "sum":
+            value = functools.partial(summed, *of)
         elif value.__class__ not in _NUMBERS:
             called = show if of[0] is printing.PRINT else with_checks(*of)
             value = called if instead is None else instead(of[0], called)
@@ -93,6 +99,12 @@ def scope_of(
 def _copy_of(values: list[Any]) -> list[Any]:
     """A list of numbers and of such lists, which nest three deep at most, anew."""
     return [_copy_of(one) if one.__class__ is list else one for one in values]
+
+
+_MADE: dict[str, Callable[..., Any]] = {
+    "data": _copy_of, "turns": turns, "column": operator.getitem,
+}  # fmt: skip
+"""What constants stand for that are called with more."""
 
 
 def _catching(depth: list[bool]) -> Callable[..., tuple[type, ...]]:
@@ -234,5 +246,5 @@ _HELPERS: dict[str, Any] = {
     "h_set_item": builtins.set_item, "h_shift_left": builtins.shift_left,
     "h_shift_left_by": builtins.shift_left_by, "h_shift_right": operator.rshift,
     "h_shift_right_by": builtins.shift_right_by, "h_slice": slice, "h_spread": spread,
-    "h_sub_from": operator.isub, "h_super": records.parent, "h_type": type,
+    "h_sub_from": operator.isub, "h_super": records.parent, "h_term": one_more, "h_type": type,
 }  # fmt: skip

@@ -36,6 +36,7 @@ from gradcli.language.syntax.nodes import (
     Name,
     Number,
     Return,
+    Statement,
     Sum,
     Unary,
 )
@@ -71,14 +72,15 @@ def _entrywise(name: str) -> bool:
 
 
 def walked(
-    checked: Checked, inputs: Mapping[str, Any], calls: int = 0
-) -> tuple[Any, dict[str, Any]] | None:
-    """The value and the variables that the text leaves; None where code has to be made of it.
+    checked: Checked, inputs: Mapping[str, Any], calls: int = 0,
+    body: tuple[Statement, ...] | None = None,
+) -> tuple[Any, dict[str, Any]] | None:  # fmt: skip
+    """The value and the variables that the text leaves, or only a ``body`` of it; None where code
+    has to be made of it.
 
     At most ``calls`` of functions of the text are made. Raises LimitFault (E0608) for the limit of
     time.
     """
-    body = checked.module.body
     state = current()
     if state.placed or state.annotate or state.inspect:
         return None
@@ -221,7 +223,7 @@ def walked(
         if checked.sums:
             parts = Parts(checked, value, _computes, calls)
         node: Any
-        for node in body:
+        for node in checked.module.body if body is None else body:
             kind: Any = node.__class__
             if kind is Assign:
                 name = assigned(node)

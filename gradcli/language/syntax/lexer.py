@@ -102,8 +102,8 @@ class Lexer:
         patterns = tables["patterns"]
         # Every alternative may be left out, so the pattern matches anywhere.
         self.patterns: dict[str, str] = patterns
-        before = (*(self.kind[name] for name in ("_NEWLINE", "_INDENT", "_DEDENT")),
-                  *(self.literals[sign] for sign in ("(", "[", ",", "=", "return")))  # fmt: skip
+        before = [self.kind[name] for name in ("_NEWLINE", "_INDENT", "_DEDENT")]
+        before += [self.literals[sign] for sign in ("(", "[", ",", "=", "return", ";", ":")]
         self.before_sum = frozenset(before)
         ends = (*(self.kind[name] for name in ("NAME", "DUNDER", "NUMBERS")),
                 *(self.literals[sign] for sign in CLOSERS))  # fmt: skip

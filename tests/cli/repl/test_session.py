@@ -291,3 +291,11 @@ def test_ctrl_c_between_computations_breaks_off_the_next(session):
     interrupts.handle(signal.SIGINT, None)
     Shell(Settings(), interrupts).take("y = 1")
     assert not interrupts.pending
+
+
+def test_a_long_sum_is_read_by_its_different_terms(session):
+    values = [*session.feed("x = 2.0; y = 3\n" + "x+" * 9000 + "y\nx + 1")]
+    assert values[1:] == [18003.0, 3.0]
+    [*session.feed("z = " + "x+" * 9000 + "y; z")]
+    assert session.program.names.sums == 1
+    assert len(session.program.generated.places) < 40

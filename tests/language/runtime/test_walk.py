@@ -297,3 +297,50 @@ def test_a_long_sum_of_what_only_computes_takes_few_calls_and_bytes(term):
     finally:
         tracemalloc.stop()
     assert peak < 40 * size
+
+
+# ---- Code of a text with a long sum: its terms, and where they go wrong --------------------------
+
+X, NUMBERS = "x+" * 4500, "".join(f"{i}*x-" for i in range(1500))
+PROGRAMS = [
+    f"print(1);{X}ones(3)+ones(4)",
+    f"{X}ones(3)-{X}ones(4)+{X}x",
+    f"{X}  [1][7]  + {X}x",
+    f"{X}(2*(ones(3)@ones(4)))+{X}x",
+    f"{NUMBERS}{NUMBERS}[1,2][3000*x]+{NUMBERS}x",
+    f"for i in range(3):\n  y={NUMBERS}i*x\n  print(y)\ny",
+    f"g=lambda i: {NUMBERS}i*x\nprint([g(i) for i in range(3)])\ng(1)",
+    f"def f(a):\n  print(a)\n  return ones(a)[2]\nprint(2)\n{NUMBERS}f(7)-{X}f(2)+{X}x",
+    f"print(0)\n{X}zz+{X}x\nzz=1",
+    f"s=[0]\ndef f(a):\n  s[0]+=1\n  return a*s[0]\n{'f(x)+' * 1500}{'f(x)-' * 1500}x",
+    f"print(rand(1).sum()+{'rand(1)-' * 1200}x)\nif x>0:\n  y={'[' * 3}{X}x{']' * 3}\ny[0][0][0]",
+    f"print(2)\n{X}{''.join(f'ones({i})+' for i in range(1, 200))}x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_code_of_a_long_sum_does_what_that_of_the_whole_text_does(text):
+    found = []
+    for whole in (False, True):
+        program = prepare(text, "file")
+        assert program.names.sums
+        if whole:
+            assert not program.checked.sums
+        gradcli.manual_seed(0)
+        x = gradcli.tensor(0.5, dtype=gradcli.float64, requires_grad=True)
+        printed: list[str] = []
+        try:
+            value = program.run({"x": x}, write=printed.append).value
+        except Fault as fault:
+            found.append((str(fault), fault.help, fault.labels, fault.notes, printed))
+        else:
+            value.sum().backward()
+            found.append((value.tolist(), x.grad.item(), printed))
+    assert found[0] == found[1]
+
+
+def test_code_of_a_long_sum_holds_each_different_term_once():
+    program = prepare(f"print(1)\n{X}ones(3)+ones(4)", "file")
+    with pytest.raises(Fault):
+        program.run({"x": gradcli.tensor(0.5)})
+    assert len(program.generated.places) < 40
