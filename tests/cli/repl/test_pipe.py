@@ -164,7 +164,7 @@ def test_a_formula_is_of_what_functions_are_now(process):
 
 
 def test_reading_and_checking_a_line_take_its_time(piped):
-    done = piped("repl", "--timeout", "0.3", stdin="x = 5\nx = " + "1+" * 80_000 + "1\nx\n")
+    done = piped("repl", "--timeout", "0.3", stdin="x = 5\nx = " + "1*" * 80_000 + "1\nx\n")
     assert done.out == "5\n" and "E0608" in done.err and done.code == 1
 
 
