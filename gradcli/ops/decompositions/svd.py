@@ -35,7 +35,8 @@ def singular(x: Any, vectors: bool = True) -> Any:
     endless = np.isinf(x).any((-2, -1)) & ~np.isnan(x).any((-2, -1))
     if endless.any():
         x = np.where(endless[..., None, None], 0, x).astype(x.dtype)
-    found = decompose("svd", lambda a: np.linalg.svd(a, False, vectors), x)
+    svd: Any = np.linalg.svd
+    found = decompose("svd", lambda a: svd(a, False, vectors), x)
     for part in found if vectors else (found,):
         part[endless] = np.nan
     return found
