@@ -275,8 +275,7 @@ def pinv(
     sizes = (tuple(getattr(t, "shape", ())) for t in (rtol, atol))
     lead = overloads.broadcast_shapes(A.shape[:-2], *sizes)
     A = A if lead == A.shape[:-2] else _O["expand"](A, (*lead, *A.shape[-2:]))  # behind a batch
-    given: Any = (rtol, atol)
-    fixed = (t.detach() if hasattr(t, "detach") else t for t in given)
+    fixed: Any = (getattr(t, "detach", lambda t=t: t)() for t in (rtol, atol))
     rtol, atol = (t.array if isinstance(t, Plain) else t for t in fixed)
     return _O["pinv"](A, rtol, 0.0 if atol is None else atol)
 
