@@ -117,11 +117,9 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
     solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
     safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
     found = function(safe, *others)
-    # NaN that depends on A, and on the others by a factor: their gradients are NaN as well.
-    lost = _O["sum"](_O["where"](solved, 0.0, A), (-2, -1), True)
-    if found.ndim < A.ndim:
-        solved, lost = solved.squeeze(-1), lost.squeeze(-1)
-    return (found + lost) * _O["where"](solved, 1.0, math.nan).to(found.dtype), info
+    # A factor that depends on A and all of whose derivatives are NaN, where it is not 1.
+    lost = _O["sum"](_O["where"](solved, 0.0, A * math.nan), (-2, -1), True)
+    return found * _O["exp"](lost if found.ndim == A.ndim else lost.squeeze(-1)), info
 
 
 @by_element
@@ -277,7 +275,8 @@ def pinv(
     sizes = (tuple(getattr(t, "shape", ())) for t in (rtol, atol))
     lead = overloads.broadcast_shapes(A.shape[:-2], *sizes)
     A = A if lead == A.shape[:-2] else _O["expand"](A, (*lead, *A.shape[-2:]))  # behind a batch
-    rtol, atol = (t.array if isinstance(t, Plain) else t for t in (rtol, atol))
+    fixed: Any = (getattr(t, "detach", lambda t=t: t)() for t in (rtol, atol))
+    rtol, atol = (t.array if isinstance(t, Plain) else t for t in fixed)
     return _O["pinv"](A, rtol, 0.0 if atol is None else atol)
 
 

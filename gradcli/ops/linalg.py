@@ -325,6 +325,7 @@ def _slope_of_log(x: Any) -> Any:
     try:
         return mT(inv(x))
     except RuntimeFault:
+        x = x.array if getattr(x, "edge", x) is None else x  # outside of a graph
         if not isinstance(x, np.ndarray) or x.shape[-1] != x.shape[-2]:
             raise
     out = np.empty_like(x)

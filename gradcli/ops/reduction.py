@@ -384,11 +384,14 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
         most = where((abs(x) == out) | (x != x), 1.0, zeros_like(x))  # NaN has a slope of 0
         return unit(x) * most / sum(most, dim, True)
     size = abs(x)
-    if p > 1:
+    if p >= 3:  # of a complex 0 there is no unit with a slope
+        return direction(x, out) * direction(size, out) ** (p - 2)
+    if p >= 2:
         return unit(x) * direction(size, out) ** (p - 1)
     flat = ((size == 0) & (out == out)) | (out == 0)  # NaN beside 0 is NaN for both
     found = unit(x) * (where(flat, 1.0, size) / where(flat, 1.0, out)) ** (p - 1)
-    return where(flat, direction(x, where(size == 0, size, out)), found)
+    length = size if p < 0 else where(out == 0, out, size)
+    return where(flat, direction(where(size == 0, x, 0.0), length), found)
 
 
 norm = reduction(

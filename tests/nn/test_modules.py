@@ -110,6 +110,8 @@ def test_a_parameter_of_a_conjugate_shares_its_memory():
         (lambda: setattr(nn.Linear(1, 1), "bias", nn.Buffer()), TypeError, "as parameter 'bias'"),
         (lambda: nn.Sequential(nn.ReLU), TypeError, "is not a Module subclass"),
         (lambda: nn.Sequential({"a": nn.ReLU()}), TypeError, "is not a Module subclass"),
+        (lambda: nn.ParameterDict({"a": 5}), TypeError, "tensors, not int"),
+        (lambda: nn.ParameterList().append("a"), TypeError, "tensors, not str"),
         (lambda: nn.ParameterDict()["a"], AttributeError, "no attribute 'a'"),
         (lambda: nn.ParameterDict().pop("a"), AttributeError, "no attribute 'a'"),
         (lambda: nn.ModuleList([1]), TypeError, "is not a Module subclass"),
@@ -716,6 +718,12 @@ def test_an_empty_batch_leaves_the_statistics():
     assert norm(torch.zeros(0, 3, 4)).shape == (0, 3, 4) and norm.running_mean.isnan().all()
     spread = nn.ConvTranspose1d(2, 1, 2, stride=2, output_padding=2)
     assert spread(torch.zeros(0, 2, 3)).shape == (0, 1, 8)
+
+
+def test_an_infinite_variance_that_was_given_leaves_0():
+    norm = nn.BatchNorm1d(2).eval()
+    norm.running_var.copy_(torch.tensor([float("inf"), 1.0]))
+    assert norm(torch.ones(3, 2))[:, 0].tolist() == [0, 0, 0]
 
 
 @pytest.mark.filterwarnings("ignore:size_average")

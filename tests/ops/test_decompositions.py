@@ -42,7 +42,7 @@ def test_what_is_no_square_matrix_is_refused(name):
         assert fault.value.code == "E0301"
 
 
-@family("name", ["eigh", "eigvals", "svd", "qr", "pinv"])
+@family("name", ["eigh", "eigvals"])
 def test_infinite_entries_are_refused(name):
     with pytest.raises(Fault, match=r"non-finite|infs or NaNs"):
         getattr(torch.linalg, name)(torch.tensor([[float("inf"), 1.0], [1.0, 1.0]]))
@@ -52,8 +52,36 @@ def test_norms_of_infinite_entries_are_nan():
     x = torch.tensor([[[float("inf"), 1.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]])
     assert str(torch.linalg.matrix_norm(x, "nuc")) == "tensor([nan, 3.])"
     assert torch.linalg.matrix_rank(x).tolist() == [0, 2]
-    with pytest.raises(Fault, match="non-finite"):
-        torch.linalg.svdvals(x - x[:1])
+    for name in ("svdvals", "svd", "pinv"):
+        with pytest.raises(Fault, match="non-finite"):
+            getattr(torch.linalg, name)(x - x[:1])
+
+
+@family("name", {
+    "svd": lambda x: torch.linalg.svd(x).U, "svdvals": torch.linalg.svdvals,
+    "pinv": torch.linalg.pinv, "qr": lambda x: torch.linalg.qr(x).R[..., 1],
+    "nuc": lambda x: torch.linalg.matrix_norm(x, "nuc"), "cond": torch.linalg.cond,
+}.items())  # fmt: skip
+def test_derivatives_at_infinite_entries_are_nan(name):
+    f = name[1]
+    x = torch.tensor([[1.0, float("nan" if name[0] == "qr" else "inf")], [1.0, 1.0]])
+    x = torch.stack([x, torch.tensor([[2.0, 1.0], [0.0, 1.0]])])
+    y, pull = torch.func.vjp(f, x)
+    for found in (y, pull(y)[0], torch.func.jvp(f, (x,), (x.cos(),))[1]):
+        assert found[0].isnan().all() and found[1].isfinite().all()
+
+
+@family("f", [
+    lambda a: torch.linalg.inv_ex(a)[0],
+    lambda a: torch.linalg.solve_ex(a, torch.ones_like(a))[0],
+    lambda a: torch.linalg.cholesky_ex(a - a.mT)[0],
+])  # fmt: skip
+def test_all_derivatives_where_there_is_no_answer_are_nan(f):
+    a = torch.ones(2, 2, dtype=torch.double, requires_grad=True)
+    (g,) = torch.autograd.grad(f(a).sum(), a, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), a, create_graph=True)
+    for found in (g, h, torch.autograd.grad(h.sum(), a)[0]):
+        assert found.isnan().all()
 
 
 @family("name", ["matrix_exp", "sqrtm", "logm"])

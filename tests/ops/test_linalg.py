@@ -245,3 +245,19 @@ def test_what_lapack_gives_lies_in_columns_as_in_pytorch():
     for matrix in given:
         assert matrix.stride()[-2:] == (1, matrix.shape[-2])
     assert all(matrix.is_contiguous() for matrix in (L.lu(A)[0], L.svd(A)[1], L.eigh(S)[0]))
+
+
+def test_a_direction_at_one_singular_matrix_leaves_the_others():
+    a = torch.tensor([[[2.0, 1.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]], dtype=torch.float64)
+    for f in (torch.logdet, lambda a: torch.linalg.slogdet(a)[1]):
+        along = torch.func.jvp(f, (a,), (torch.ones_like(a),))[1]
+        assert along[0] == 1.0 and along[1].isnan()
+
+
+def test_the_tolerances_of_pinv_have_no_tangent():
+    a, r = torch.eye(2), torch.tensor(0.1)
+    for of in ("rtol", "atol"):
+        f = lambda a, r, of=of: torch.linalg.pinv(a, **{of: r})  # noqa: E731
+        assert torch.equal(torch.func.jvp(f, (a, r), (a, r))[1], -a)
+        rows = torch.vmap(lambda r, f=f: torch.func.jvp(f, (a, r), (a, r))[1])
+        assert torch.equal(rows(torch.tensor([0.1, 2.0])), torch.stack([-a, 0 * a]))

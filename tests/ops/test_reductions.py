@@ -344,3 +344,19 @@ def test_modules_of_numpy_announce_nothing(call):
         warnings.simplefilter("error", RuntimeWarning)
         torch.silence_numpy()  # the filter of gradcli's own modules
         call(torch.full((3, 3), 3e38))
+
+
+@family("p", [-2, -1, 0.5, 1.5, 3, 4])
+def test_a_zero_beside_others_leaves_their_second_derivatives(p):
+    """As far as the slope of the zero is finite, also as a complex number."""
+    for kind in (torch.float64, torch.complex128):
+        x = torch.tensor([0.0, 1.0, 2.0], dtype=kind, requires_grad=True)
+        (g,) = torch.autograd.grad(torch.linalg.vector_norm(x, p), x, create_graph=True)
+        (h,) = torch.autograd.grad(g[1:].real.sum(), x)
+        _, near = torch.func.vjp(
+            torch.func.grad(lambda y: torch.linalg.vector_norm(y, p)),
+            torch.tensor([1.0, 2.0], dtype=torch.float64),
+        )
+        some = near(torch.ones(2, dtype=torch.float64))[0] if p > 0 else torch.zeros(2)
+        np.testing.assert_allclose(h[1:].numpy(), some.numpy(), atol=1e-15)
+        assert p < 3 or h[0] == 0

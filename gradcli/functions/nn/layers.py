@@ -242,6 +242,7 @@ def batch_norm(
     own, mean, variance, w, b = _wide(input, running_mean, running_var, weight, bias)
     if training:
         variance, centred = _O["var"](own, dims, 0, True), _O["centred"](own, dims)
+        shrink = _per_root(variance, eps)
         if running_mean is not None and running_var is not None:
             with outside_transforms():
                 fixed = own.detach()
@@ -255,8 +256,8 @@ def batch_norm(
         raise bad_value(f"{missing} must be defined in evaluation mode")
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (mean, variance))
-        centred = own - mean
-    out = _scaled(centred * _per_root(variance, eps), w, b, shape)
+        centred, shrink = own - mean, _O["rsqrt"](variance + eps)
+    out = _scaled(centred * shrink, w, b, shape)
     out = formatted(_narrow(out, input), input, gapless=True)
     return called(out, "NativeBatchNormBackward0", input, weight, bias, leads=(input, weight))
 

@@ -308,6 +308,9 @@ class ParameterList(Module):
 
 
 def _parameter(value: Tensor) -> Parameter:
+    """As a parameter. Raises TypeFault (E0303) for what is no tensor, which PyTorch keeps aside."""
+    if not isinstance(value, Tensor):
+        raise bad_type(f"a container of parameters takes tensors, not {type(value).__name__}")
     return value if isinstance(value, Parameter) else Parameter(value)
 
 

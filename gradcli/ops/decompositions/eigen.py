@@ -13,7 +13,6 @@ import numpy as np
 
 from gradcli.ops.conversion import conj, real
 from gradcli.ops.decompositions.packing import (
-    Together,
     asked,
     decompose,
     diagonal_matrix,
@@ -37,7 +36,7 @@ def _hermitian(x: Any) -> Any:
 
 def _eigh(x: Any, checked: bool = False) -> Any:
     shape = _square("eigh", x)
-    values, vectors = decompose("eigh", lambda a: Together(np.linalg.eigh(a)), _hermitian(x))
+    values, vectors = decompose("eigh", np.linalg.eigh, _hermitian(x))
     return join((values, vectors), shape[:-2], x.dtype)
 
 
@@ -128,7 +127,7 @@ eigvalsh = general(
 
 def _eig(x: Any, checked: bool = False) -> Any:
     shape = _square("eig", x)
-    values, vectors = decompose("eig", lambda a: Together(np.linalg.eig(a)), x)
+    values, vectors = decompose("eig", np.linalg.eig, x)
     return join((values, vectors), shape[:-2], np.result_type(x.dtype, np.complex64))
 
 

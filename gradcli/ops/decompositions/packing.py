@@ -48,7 +48,7 @@ def matrix_shape(name: str, x: Any, arrays: int = 4) -> tuple[int, ...]:
 
 
 def decompose(name: str, function: Any, x: Any) -> Any:
-    """A NumPy decomposition, in single precision for half. E0304 for what does not converge."""
+    """A NumPy decomposition. Raises LinAlgFault (E0304) for what does not converge."""
     if np.size(x) and not np.all(np.isfinite(x)):
         said = f"torch.linalg.{name}: input tensor should not contain infs or NaNs."
         if name in ("eig", "eigvals"):
@@ -149,14 +149,6 @@ def one_phase(who: str, turn: Any) -> None:
             "function depends on this quantity, so it is ill-defined.",
             help="use what does not change with the phase: v.abs(), or v @ v.mH",
         )
-
-
-class Together(tuple[Any, ...]):
-    """Several arrays that are cast together."""
-
-    def astype(self, dtype: Any) -> tuple[Any, ...]:
-        """Each array in this dtype, as a plain tuple."""
-        return tuple(a.astype(dtype) for a in self)
 
 
 def over_r(x: Any, r: Any) -> Any:

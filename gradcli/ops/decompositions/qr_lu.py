@@ -12,8 +12,6 @@ import numpy as np
 
 from gradcli.ops.conversion import conj
 from gradcli.ops.decompositions.packing import (
-    Together,
-    decompose,
     diagonal_matrix,
     eye_of,
     join,
@@ -32,7 +30,7 @@ from gradcli.ops.shape import diagonal, tril, triu
 
 def _qr(x: Any) -> Any:
     shape = matrix_shape("qr", x)
-    return join(decompose("qr", lambda a: Together(np.linalg.qr(a)), x), shape[:-2], x.dtype)
+    return join(np.linalg.qr(x), shape[:-2], x.dtype)
 
 
 _CORE = "mn nn"

@@ -12,7 +12,6 @@ import numpy as np
 
 from gradcli.ops.conversion import conj, real
 from gradcli.ops.decompositions.packing import (
-    Together,
     asked,
     decompose,
     diagonal_matrix,
@@ -31,10 +30,21 @@ from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, mT, squeeze, unsqueeze
 
 
+def singular(x: Any, vectors: bool = True) -> Any:
+    """NumPy's decomposition, or its values alone; NaN for a matrix with infinite entries."""
+    endless = np.isinf(x).any((-2, -1)) & ~np.isnan(x).any((-2, -1))
+    if endless.any():
+        x = np.where(endless[..., None, None], 0, x).astype(x.dtype)
+    svd: Any = np.linalg.svd
+    found = decompose("svd", lambda a: svd(a, False, vectors), x)
+    for part in found if vectors else (found,):
+        part[endless] = np.nan
+    return found
+
+
 def _svd(x: Any, checked: bool = False) -> Any:
     shape = matrix_shape("svd", x)
-    found = decompose("svd", lambda a: Together(np.linalg.svd(a, full_matrices=False)), x)
-    return join(found, shape[:-2], x.dtype)
+    return join(singular(x), shape[:-2], x.dtype)
 
 
 _CORE = "mk k kn"
@@ -110,12 +120,7 @@ svd_parts = general(
 
 def _svdvals(x: Any) -> Any:
     matrix_shape("svdvals", x, 0)
-    endless = np.isinf(x).any((-2, -1)) & ~np.isnan(x).any((-2, -1))  # then all of them are NaN
-    if endless.any():
-        x = np.where(endless[..., None, None], 0, x).astype(x.dtype)
-    found = decompose("svdvals", lambda a: np.linalg.svd(a, compute_uv=False), x)
-    found[endless] = np.nan
-    return found
+    return singular(x, False)
 
 
 def _svdvals_vjp(g: Any, x: Any, shape: Sequence[int]) -> Any:
