@@ -128,9 +128,6 @@ class _ConjParameter(ConjView, Parameter):
     __slots__ = ()
     _turned: type = Parameter
 
-    def _resolved(self) -> Parameter:
-        return Parameter(super()._resolved().detach(), self.requires_grad)
-
 
 class _ConjBuffer(ConjView, Buffer):
     """A buffer in the memory of a conjugate view."""
