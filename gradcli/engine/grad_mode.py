@@ -187,9 +187,10 @@ class Transform:
     level      of the values that it made; None in reverse mode, whose values are tensors
     since      the sequence number of a node when it began: what is computed inside has greater
                ones. None where it maps, since results that are no batches are nobody's there
+    lifted     the levels of vmaps at which it made batches of what it differentiates by
     """
 
-    __slots__ = ("arguments", "function", "level", "since")
+    __slots__ = ("arguments", "function", "level", "lifted", "since")
 
     def __init__(
         self,
@@ -200,6 +201,7 @@ class Transform:
     ) -> None:
         self.function, self.arguments, self.level = function, arguments, level
         self.since = since
+        self.lifted: set[int] = set()
 
 
 class _Transformed(threading.local):

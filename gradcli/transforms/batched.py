@@ -294,16 +294,21 @@ class Batched(Layer):
         store(target, value)
 
     def admit(self, target: Any) -> None:
-        """Make batches of ``target`` and of what shares its memory, in a vmap that nobody wrote.
+        """Make batches of ``target`` and of what shares its memory, in a vmap that nobody wrote,
+        or with values that are the same for all, where a reverse transform made batches of them.
 
-        In one of the user's, raises RuntimeFault (E0414), as in PyTorch: what is the same for the
-        whole batch cannot hold this one.
+        Elsewhere raises RuntimeFault (E0414), as in PyTorch: what is the same for the whole batch
+        cannot hold this one.
         """
         level = self.__gradcli_rank__
-        internal = {vmap.level for vmap in running.vmaps if vmap.internal}
+        lifted = set().union(*(transform.lifted for transform in transformed.by))
         have = {v.__gradcli_rank__ for v in chain_of(target)}
-        lacks = {v.__gradcli_rank__ for v in chain_of(self) if v.batch} - have
-        if lacks <= internal:
+        lacks = [v for v in chain_of(self) if v.batch and v.__gradcli_rank__ not in have]
+        if all(
+            running.internal(v.__gradcli_rank__)
+            or (v.__gradcli_rank__ in lifted and v.is_uniform())
+            for v in lacks
+        ):
             members = movable(target, self)
             batches = zeros_beside(members, self)
             aliases: list = []
@@ -481,14 +486,14 @@ class Batched(Layer):
         Such a vmap is over the directions of another transform, ``hessian`` for example. What the
         function computes from its arguments is then the same for all. None elsewhere.
         """
-        level = self.__gradcli_rank__
-        if running.internal(level):
-            place = sum(v.batch for v in chain_of(self)) - 1
-            numbers = np.moveaxis(bottom(self).array, place, 0)
-            same = numbers == numbers[:1]
-            if np.all(same | (numbers != numbers)):
-                return self.content[0]
-        return None
+        internal = running.internal(self.__gradcli_rank__)
+        return self.content[0] if internal and self.is_uniform() else None
+
+    def is_uniform(self) -> bool:
+        """Whether all values of the batch are the same, but for NaN."""
+        place = sum(v.batch for v in chain_of(self)) - 1
+        numbers = np.moveaxis(bottom(self).array, place, 0)
+        return bool(np.all((numbers == numbers[:1]) | (numbers != numbers)))
 
 
 def _lay_on(out: Any, parts: Sequence[Any], source: Any) -> None:
