@@ -46,6 +46,7 @@ from gradcli.transforms.tracer import (
     snapshot,
     store,
     tensors_of,
+    version_of,
 )
 from gradcli.transforms.tree import flatten, over, unflatten
 
@@ -136,7 +137,7 @@ class Batched(Layer):
             mend = "implement the vmap staticmethod or set generate_vmap_rule=True"
             raise RuntimeFault("E0412", f"{said} support.", help=mend)
         shared = [a for a in args if rank_of(a) and not is_batched(a, level)]
-        versions = [a._version for a in shared]
+        versions = [version_of(a) for a in shared]
         given, made, shape = [], [], None
 
         def one(i: int) -> tuple:
@@ -147,7 +148,7 @@ class Batched(Layer):
             return tuple(leaf for leaf in leaves if rank_of(leaf))
 
         found = self._each(one)
-        if versions != [a._version for a in shared]:
+        if versions != [version_of(a) for a in shared]:
             said = f"{definition.__name__} wrote to an argument that is not mapped over, once for"
             mend = "give the function x.clone()"
             raise RuntimeFault("E0412", f"{said} each element of the batch", help=mend)

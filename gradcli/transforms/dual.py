@@ -52,7 +52,15 @@ from gradcli.transforms.memory import (
     zeros_beside,
 )
 from gradcli.transforms.reverse import accumulate_gradients, gradients
-from gradcli.transforms.tracer import Layer, chain_of, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import (
+    Layer,
+    chain_of,
+    shares,
+    snapshot,
+    store,
+    tensors_of,
+    version_of,
+)
 
 
 class Dual(Layer):
@@ -205,7 +213,7 @@ class Dual(Layer):
         graph.
         """
         alias, given = self.__dict__.get(GIVEN, (None, None))
-        if alias is self.tangent and not alias._version:
+        if alias is self.tangent and not version_of(alias):
             return given
         before = self.tangent
         alone = not any(isinstance(part, Layer) for part in self.components())
@@ -539,7 +547,9 @@ def _by_jvp(
             else t
             for p, t in zip(primals, tangents, strict=True)
         ]
-    versions = [t._version if is_dual(a, level) else 0 for a, t in zip(args, tangents, strict=True)]
+    versions = [
+        version_of(t) if is_dual(a, level) else 0 for a, t in zip(args, tangents, strict=True)
+    ]
     ctx._gradcli_pushing = True
     try:
         pushed = definition.jvp(ctx, *tangents)
@@ -568,7 +578,7 @@ def _by_jvp(
                 "return one forward gradient for each output, in its shape",
             )
         for arg, p, given, version in zip(args, primals, tangents, versions, strict=True):
-            if is_dual(arg, level) and p is out and given._version == version:
+            if is_dual(arg, level) and p is out and version_of(given) == version:
                 raise _refused(f"{_IN_PLACE} modifying the forward mode gradients inplace. {_THEN}")
             if is_dual(arg, level) and p is out and t is not given:
                 raise _refused(f"{_IN_PLACE} returning the forward mode gradients as-is. {_THEN}")
