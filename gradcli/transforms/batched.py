@@ -19,7 +19,7 @@ from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
-from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of
+from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of, version_of
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain
@@ -46,7 +46,6 @@ from gradcli.transforms.tracer import (
     snapshot,
     store,
     tensors_of,
-    version_of,
 )
 from gradcli.transforms.tree import flatten, over, unflatten
 
@@ -316,9 +315,7 @@ class Batched(Layer):
             before = moved(members)
             with enable_grad():  # only the memory changes
                 for was, batch in zip(before, batches, strict=True):
-                    if (
-                        0 not in bottom(was).own_array().strides
-                    ):  # else others hold all that it shows
+                    if 0 not in bottom(was).own_array().strides:  # else others hold what it shows
                         store(batch, was)
             for member, was, batch in zip(members, before, batches, strict=True):
                 member.__class__ = Batched

@@ -34,7 +34,7 @@ from gradcli.engine.grad_mode import (
 from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.apply import through_float32
-from gradcli.engine.record.composite import bottom, in_float32
+from gradcli.engine.record.composite import bottom, in_float32, version_of
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -52,15 +52,7 @@ from gradcli.transforms.memory import (
     zeros_beside,
 )
 from gradcli.transforms.reverse import accumulate_gradients, gradients
-from gradcli.transforms.tracer import (
-    Layer,
-    chain_of,
-    shares,
-    snapshot,
-    store,
-    tensors_of,
-    version_of,
-)
+from gradcli.transforms.tracer import Layer, chain_of, shares, snapshot, store, tensors_of
 
 
 class Dual(Layer):

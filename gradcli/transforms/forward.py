@@ -14,6 +14,7 @@ from gradcli.engine.grad_mode import (
     transforming,
 )
 from gradcli.engine.graph.node import next_number
+from gradcli.engine.record.composite import version_of
 from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
@@ -38,7 +39,7 @@ from gradcli.transforms.reverse import (
     recording,
     without_leaves,
 )
-from gradcli.transforms.tracer import as_value, lasting, operands_of, tensors_of, version_of
+from gradcli.transforms.tracer import as_value, lasting, operands_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 
 

@@ -107,12 +107,6 @@ def tensors_of(value: Any) -> list[Tensor]:
     return [p for v in operands_of(value) for p in v.components() if isinstance(p, Plain)]
 
 
-def version_of(value: Any) -> int:
-    """How often the memory of a value was written to: an inference tensor's too."""
-    meta = getattr(bottom(value), "meta", None)  # what is traced has none
-    return 0 if meta is None else int(meta.version.number)
-
-
 def memory_of(value: Any) -> Tensor:
     """The tensor whose memory a value has: itself, or what it is a view of."""
     tensor = bottom(value)

@@ -60,8 +60,6 @@ class StaleConjView(StaleView, ConjView):
 
 
 StaleView._turned = StaleConjView
-for _kind in (StaleView, StaleConjView):
-    _kind.__name__, _kind.__qualname__, _kind.__module__ = "Tensor", "Tensor", "gradcli"
 _STALE: Any = {Tensor: StaleView, ConjView: StaleConjView}
 
 
@@ -88,12 +86,9 @@ class LateView(Tensor):
         Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
         self.__class__ = _ordinary
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        _ = self.edge
-        return Tensor.__reduce_ex__(self, protocol)
 
-
-LateView.__name__, LateView.__qualname__, LateView.__module__ = "Tensor", "Tensor", "gradcli"
+for _kind in (StaleView, StaleConjView, LateView):
+    _kind.__name__, _kind.__qualname__, _kind.__module__ = "Tensor", "Tensor", "gradcli"
 
 
 def follow_later(view: Tensor, base: Tensor) -> None:

@@ -681,8 +681,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         back as a leaf, also where it was computed, and shares no memory, as in PyTorch."""
         self._refuse_copy()
         whole, place = placed(self.own_array())
+        needs = self.requires_grad  # asked first: of a late view this makes an ordinary one
         kind = self._turned if self._flips else type(self)
-        made = _unpickled, (kind, whole[...], self.requires_grad, place, self._flips)
+        made = _unpickled, (kind, whole[...], needs, place, self._flips)
         return (*made, self.__dict__) if self.__dict__ else made
 
 

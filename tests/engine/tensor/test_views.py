@@ -284,6 +284,18 @@ def test_a_stale_view_is_refused_where_it_is_used(part):
             assert not stale.detach().any()
 
 
+def test_a_view_is_held_whose_memory_its_base_shows_no_more():
+    x = gradcli.ones(2, 3, dtype=gradcli.complex128, requires_grad=True)
+    y = x * 1j
+    part = y.imag
+    y.as_strided_((2, 2), (1, 2))
+    assert y.shape == (2, 2) and part.detach().sum() == 6
+    with pytest.raises(RuntimeError, match="base no longer shows"):
+        part * 2
+    y.real.sum().backward()
+    assert x.grad.any()
+
+
 def test_a_recorded_gradient_of_complex_numbers_is_no_view():
     x = gradcli.tensor([1 + 2j, 3 - 1j], requires_grad=True)
     (g,) = gradcli.autograd.grad((x**3).abs().sum(), x, create_graph=True)
