@@ -301,14 +301,11 @@ class Batched(Layer):
         cannot hold this one.
         """
         level = self.__gradcli_rank__
-        lifted = set().union(*(transform.lifted for transform in transformed.by))
+        internal = {vmap.level for vmap in running.vmaps if vmap.internal}
+        lifted = {level for transform in transformed.by for level in transform.lifted}
         have = {v.__gradcli_rank__ for v in chain_of(target)}
-        lacks = [v for v in chain_of(self) if v.batch and v.__gradcli_rank__ not in have]
-        if all(
-            running.internal(v.__gradcli_rank__)
-            or (v.__gradcli_rank__ in lifted and v.is_uniform())
-            for v in lacks
-        ):
+        own: Any = {v.__gradcli_rank__: v for v in chain_of(self) if v.batch}
+        if all(k in internal or (k in lifted and own[k].is_uniform()) for k in own.keys() - have):
             members = movable(target, self)
             batches = zeros_beside(members, self)
             aliases: list = []

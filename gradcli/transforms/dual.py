@@ -539,9 +539,7 @@ def _by_jvp(
             else t
             for p, t in zip(primals, tangents, strict=True)
         ]
-    versions = [
-        version_of(t) if is_dual(a, level) else 0 for a, t in zip(args, tangents, strict=True)
-    ]
+    versions = [version_of(t) for t in tangents]
     ctx._gradcli_pushing = True
     try:
         pushed = definition.jvp(ctx, *tangents)

@@ -35,7 +35,8 @@ class StaleView(Tensor):
     @edge.setter
     def edge(self, edge: Any) -> None:
         Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
-        self.__class__ = ConjView if self._flips else _ordinary
+        ordinary: Any = ConjView if self._flips else Tensor
+        self.__class__ = ordinary
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         function, (_, *rest), *state = super().__reduce_ex__(protocol)

@@ -660,7 +660,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "https://github.com/pytorch/pytorch/pull/103001"
             )
             raise RuntimeFault("E0404", said, help="copy y.detach()", torch=f"{said}  {more}")
-        out = _new(self._turned if self._flips else type(self))
+        out: Tensor = _new(self._turned if self._flips else type(self))
         # Of memory that is its own alone: a Parameter, and a conjugate, which is taken.
         apart = self._flips or not self._grad_is_copied
         out.array = np.array(self.array)[()] if apart else twin(self.array, memo)
