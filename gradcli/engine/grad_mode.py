@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.torch_messages import not_a
@@ -179,7 +179,7 @@ class _Modes:
 mode = _Modes()
 
 
-class Transform(NamedTuple):
+class Transform:
     """A transform of ``gradcli.func`` that is running.
 
     function   what it differentiates; None where it maps, for that may write to what it captures
@@ -187,12 +187,21 @@ class Transform(NamedTuple):
     level      of the values that it made; None in reverse mode, whose values are tensors
     since      the sequence number of a node when it began: what is computed inside has greater
                ones. None where it maps, since results that are no batches are nobody's there
+    lifted     the levels of vmaps at which it made batches of what it differentiates by
     """
 
-    function: Callable[..., Any] | None
-    arguments: Sequence[Any] = ()
-    level: int | None = None
-    since: int | None = None
+    __slots__ = ("arguments", "function", "level", "lifted", "since")
+
+    def __init__(
+        self,
+        function: Callable[..., Any] | None,
+        arguments: Sequence[Any] = (),
+        level: int | None = None,
+        since: int | None = None,
+    ) -> None:
+        self.function, self.arguments, self.level = function, arguments, level
+        self.since = since
+        self.lifted: set[int] = set()
 
 
 class _Transformed(threading.local):

@@ -122,26 +122,8 @@ class Buffer(Tensor):
         return out
 
 
-class _ConjParameter(ConjView, Parameter):
-    """A parameter in the memory of a conjugate view."""
-
-    __slots__ = ()
-    _turned: type = Parameter
-
-    def _resolved(self) -> Parameter:
-        return Parameter(super()._resolved().detach(), self.requires_grad)
-
-
-class _ConjBuffer(ConjView, Buffer):
-    """A buffer in the memory of a conjugate view."""
-
-    __slots__ = ()
-    _turned: type = Buffer
-
-
-Parameter._turned, Buffer._turned = _ConjParameter, _ConjBuffer
-for _kind in (_ConjParameter, _ConjBuffer):
-    _kind.__name__ = _kind.__qualname__ = _kind._turned.__name__
+for _kind in (Parameter, Buffer):  # in the memory of a conjugate view
+    _kind._turned = type(_kind.__name__, (ConjView, _kind), {"__slots__": (), "_turned": _kind})
 
 
 def _sharing(kind: Any, data: Any) -> Any:

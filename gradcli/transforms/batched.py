@@ -19,7 +19,7 @@ from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
-from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of
+from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of, version_of
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain
@@ -136,7 +136,7 @@ class Batched(Layer):
             mend = "implement the vmap staticmethod or set generate_vmap_rule=True"
             raise RuntimeFault("E0412", f"{said} support.", help=mend)
         shared = [a for a in args if rank_of(a) and not is_batched(a, level)]
-        versions = [a._version for a in shared]
+        versions = [version_of(a) for a in shared]
         given, made, shape = [], [], None
 
         def one(i: int) -> tuple:
@@ -147,7 +147,7 @@ class Batched(Layer):
             return tuple(leaf for leaf in leaves if rank_of(leaf))
 
         found = self._each(one)
-        if versions != [a._version for a in shared]:
+        if versions != [version_of(a) for a in shared]:
             said = f"{definition.__name__} wrote to an argument that is not mapped over, once for"
             mend = "give the function x.clone()"
             raise RuntimeFault("E0412", f"{said} each element of the batch", help=mend)
@@ -294,25 +294,25 @@ class Batched(Layer):
         store(target, value)
 
     def admit(self, target: Any) -> None:
-        """Make batches of ``target`` and of what shares its memory, in a vmap that nobody wrote.
+        """Make batches of ``target`` and of what shares its memory, in a vmap that nobody wrote,
+        or with values that are the same for all, where a reverse transform made batches of them.
 
-        In one of the user's, raises RuntimeFault (E0414), as in PyTorch: what is the same for the
-        whole batch cannot hold this one.
+        Elsewhere raises RuntimeFault (E0414), as in PyTorch: what is the same for the whole batch
+        cannot hold this one.
         """
         level = self.__gradcli_rank__
         internal = {vmap.level for vmap in running.vmaps if vmap.internal}
+        lifted = {level for transform in transformed.by for level in transform.lifted}
         have = {v.__gradcli_rank__ for v in chain_of(target)}
-        lacks = {v.__gradcli_rank__ for v in chain_of(self) if v.batch} - have
-        if lacks <= internal:
+        own: Any = {v.__gradcli_rank__: v for v in chain_of(self) if v.batch}
+        if all(k in internal or (k in lifted and own[k].is_uniform()) for k in own.keys() - have):
             members = movable(target, self)
             batches = zeros_beside(members, self)
             aliases: list = []
             before = moved(members)
             with enable_grad():  # only the memory changes
                 for was, batch in zip(before, batches, strict=True):
-                    if (
-                        0 not in bottom(was).own_array().strides
-                    ):  # else others hold all that it shows
+                    if 0 not in bottom(was).own_array().strides:  # else others hold what it shows
                         store(batch, was)
             for member, was, batch in zip(members, before, batches, strict=True):
                 member.__class__ = Batched
@@ -481,14 +481,14 @@ class Batched(Layer):
         Such a vmap is over the directions of another transform, ``hessian`` for example. What the
         function computes from its arguments is then the same for all. None elsewhere.
         """
-        level = self.__gradcli_rank__
-        if running.internal(level):
-            place = sum(v.batch for v in chain_of(self)) - 1
-            numbers = np.moveaxis(bottom(self).array, place, 0)
-            same = numbers == numbers[:1]
-            if np.all(same | (numbers != numbers)):
-                return self.content[0]
-        return None
+        internal = running.internal(self.__gradcli_rank__)
+        return self.content[0] if internal and self.is_uniform() else None
+
+    def is_uniform(self) -> bool:
+        """Whether all values of the batch are the same, but for NaN."""
+        place = sum(v.batch for v in chain_of(self)) - 1
+        numbers = np.moveaxis(bottom(self).array, place, 0)
+        return bool(np.all((numbers == numbers[:1]) | (numbers != numbers)))
 
 
 def _lay_on(out: Any, parts: Sequence[Any], source: Any) -> None:

@@ -34,7 +34,7 @@ from gradcli.engine.grad_mode import (
 from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import next_number
 from gradcli.engine.record.apply import through_float32
-from gradcli.engine.record.composite import bottom, in_float32
+from gradcli.engine.record.composite import bottom, in_float32, version_of
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -205,7 +205,7 @@ class Dual(Layer):
         graph.
         """
         alias, given = self.__dict__.get(GIVEN, (None, None))
-        if alias is self.tangent and not alias._version:
+        if alias is self.tangent and not version_of(alias):
             return given
         before = self.tangent
         alone = not any(isinstance(part, Layer) for part in self.components())
@@ -539,7 +539,7 @@ def _by_jvp(
             else t
             for p, t in zip(primals, tangents, strict=True)
         ]
-    versions = [t._version if is_dual(a, level) else 0 for a, t in zip(args, tangents, strict=True)]
+    versions = [version_of(t) for t in tangents]
     ctx._gradcli_pushing = True
     try:
         pushed = definition.jvp(ctx, *tangents)
@@ -568,7 +568,7 @@ def _by_jvp(
                 "return one forward gradient for each output, in its shape",
             )
         for arg, p, given, version in zip(args, primals, tangents, versions, strict=True):
-            if is_dual(arg, level) and p is out and given._version == version:
+            if is_dual(arg, level) and p is out and version_of(given) == version:
                 raise _refused(f"{_IN_PLACE} modifying the forward mode gradients inplace. {_THEN}")
             if is_dual(arg, level) and p is out and t is not given:
                 raise _refused(f"{_IN_PLACE} returning the forward mode gradients as-is. {_THEN}")

@@ -14,6 +14,7 @@ from gradcli.engine.grad_mode import (
     transforming,
 )
 from gradcli.engine.graph.node import next_number
+from gradcli.engine.record.composite import version_of
 from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
@@ -118,7 +119,7 @@ def _dual_level() -> Iterator[int]:
 
 def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> Any:
     """The tangent of ``func(*at)`` by dual numbers."""
-    with _dual_level() as level:
+    with _dual_level() as level, outside_inference():
         duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
         return _pushed(func, duals, level, False, False)[1]
 
@@ -166,7 +167,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     floating("primal", at)
     around = batches_seen(func, at)
     along = [leaf_of(OPERATORS["zeros_like"](p), around=around) for p in at]
-    versions = [p._version for p in at]
+    versions = [version_of(p) for p in at]
     with _dual_level() as level, outside_inference():
         running.linear[level] = False
         try:
@@ -205,7 +206,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             )
         like(at, given)
         if again:
-            if versions != [p._version for p in at]:
+            if versions != [version_of(p) for p in at]:
                 said = "linearize has to run the function again for these tangents, and its"
                 mend = "have the function write to x.clone()"
                 raise RuntimeFault("E0402", f"{said} argument was written to since", help=mend)

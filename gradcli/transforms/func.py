@@ -49,7 +49,7 @@ from gradcli.transforms.reverse import (
     watched,
     without_leaves,
 )
-from gradcli.transforms.tracer import lasting, rank_of, tensors_of
+from gradcli.transforms.tracer import lasting, operands_of, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -94,6 +94,8 @@ class _Run:
         with disable_saved_tensors_hooks(_NO_HOOKS), transforming(self.by), enable_grad():
             around = batches_seen(function, flatten([list(args), kwargs])[0])
             self.leaves = [leaf_of(v, outer, around) for v in found]
+            mapped = {v.__gradcli_rank__ for value in found for v in operands_of(value)}
+            self.by.lifted = {vmap.level for vmap in around} - mapped
             # What the function gives back unchanged is the caller's own.
             self.given = {id(leaf): (leaf, v) for leaf, v in zip(self.leaves, found, strict=True)}
 

@@ -23,7 +23,7 @@ from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.inplace import check_writable, share_memory, views_of
 from gradcli.engine.tensor.conj_view import ConjView
-from gradcli.engine.tensor.stale_view import StaleView, place_of
+from gradcli.engine.tensor.stale_view import StaleConjView, StaleView, place_of
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
@@ -36,6 +36,7 @@ ROOT = "_gradcli_root"
 """Attribute of a view: the dual that it is a view of."""
 GIVEN = "_gradcli_given"
 """Attribute: the tangent that stands for one that was given in a graph, and that one."""
+_MOVABLE = (Tensor, ConjView, StaleView, StaleConjView)
 _new = object.__new__
 _SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if not name.startswith("__")]
 
@@ -61,7 +62,7 @@ def movable(target: Any, value: Any) -> list:
     members = [member for member in sharing(target) if id(member) not in inside]
     for member in members:
         _ = isinstance(member, Plain) and member.edge  # a late view's is made before it moves
-        if isinstance(member, Plain) and member.__class__ not in (Tensor, ConjView, StaleView):
+        if isinstance(member, Plain) and member.__class__ not in _MOVABLE:
             said = f"a {member.__class__.__name__} is written to with a value of a transform"
             raise RuntimeFault("E0409", said, help="write to a clone() of it")
     if value.batch and hasattr(memory_of(target).meta, "outer"):
@@ -129,7 +130,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
         else:
             note_view(tangent, root)
         if bottom(member)._flips:
-            tangent.__class__ = bottom(member).__class__
+            tangent.__class__ = ConjView
         for level, batch in levels:
             tangent = batch.around(tangent)
             tangent.aliases = aliases.setdefault(level, [])

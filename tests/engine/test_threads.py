@@ -377,3 +377,41 @@ def test_given_tangents_of_a_level_are_not_kept():
 def test_operators_that_threads_use_first_at_once():
     done = subprocess.run([sys.executable, "-c", _FIRST_USE], capture_output=True, text=True)
     assert not done.returncode, done.stderr
+
+
+def test_transforms_of_another_thread_change_no_flag():
+    """Nor do values that leaked out of one: what has ended there is nothing to tensors here."""
+
+    class Own(torch.Tensor):
+        pass
+
+    def kinds():
+        z = torch.ones(2, 3, dtype=torch.complex128, requires_grad=True)
+        yield z
+        yield torch.nn.Parameter(torch.ones(2))
+        yield z.detach()
+        for v in (z * 1j, (z * 1j).conj(), (z * 1j).conj().imag):
+            with torch.no_grad():
+                severed, stale, own = v[0], v[1], v.as_subclass(Own)
+            parts = v.unbind(0)
+            yield from (v, severed, v[0])
+            v.mul_(2)
+            yield from (v, stale, own, *parts)
+
+    def flags(x):
+        found = [x.requires_grad, x.is_conj()]
+        for read in (lambda: x.is_leaf, lambda: x.grad_fn, lambda: (x * 2).requires_grad):
+            try:
+                found.append(str(read()).split(" at ")[0])
+            except RuntimeError as fault:
+                found.append(str(fault))
+        return found
+
+    kept = []
+    values = list(kinds())
+    before = [flags(x) for x in values]
+    (_,) = together(
+        lambda: torch.func.grad(lambda x: (kept.append(x * x), (x * x).sum())[1])(torch.ones(3))
+    )
+    assert [flags(x) for x in values] == before
+    assert not (kept[0] * 2).requires_grad

@@ -696,3 +696,40 @@ def test_a_value_of_an_inner_transform_is_written_to_beside_its_expanded_view():
         return y + view.sum()
 
     same(jacfwd(jacrev(function, argnums=1))(k, k), 1.5)
+
+
+WRITES = {
+    "mul_": lambda t, b: t.mul_(b**2),
+    "of a fresh one": lambda t, b: torch.ones(3).add_(b * b) * t,
+    "a view": lambda t, b: (t[1:].mul_(b[:2] ** 3), t)[1],
+    "an item": lambda t, b: (t.__setitem__(0, b[1] * 2), t)[1],
+    "copy_ of rows": lambda t, b: torch.zeros(2, 3).copy_(b**3) * t,
+    "index_add_": lambda t, b: t.index_add_(0, torch.tensor([0, 0]), (b * b)[:2]),
+    "masked_fill_": lambda t, b: t.masked_fill_(torch.tensor([True, False, True]), b[0] ** 2),
+}
+
+
+@family("written", list(WRITES))
+@family("transform", [grad, jacrev, hessian, jacfwd])
+def test_a_variable_that_no_vmap_maps_is_written_into_values(written, transform):
+    """Reverse transforms make a batch of it, for a gradient of each element: nobody wrote that."""
+
+    def one(a, c):
+        return transform(lambda b: (WRITES[written](a.clone(), b) * c).sum())(point())
+
+    rows = torch.arange(6.0).reshape(2, 3) + 1
+    both = vmap(lambda a: vmap(lambda c: one(a, c))(rows))(rows)
+    same(both, [[one(a, c).tolist() for c in rows] for a in rows])
+    same(vmap(lambda c: one(T, c))(rows), [one(T, c).tolist() for c in rows])
+
+
+@family(
+    "function",
+    [
+        lambda c: grad(lambda b: torch.zeros(3).add_(b * c).sum())(T),
+        lambda c: grad(lambda b: torch.zeros(3).add_(b).sum())(c),
+    ],
+)
+def test_what_is_mapped_is_still_refused(function):
+    with pytest.raises(RuntimeError, match="more elements than"):
+        vmap(function)(torch.arange(6.0).reshape(2, 3))

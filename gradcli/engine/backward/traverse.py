@@ -158,7 +158,7 @@ def run(
     where no hook is called.
     """
     order = collect(roots, cut)
-    if wanted is None and ENDED.data and all(n in ENDED for n in order if n.leaf):
+    if wanted is None and ENDED.data and all(n in ENDED for n in order if not n.edges):
         raise no_history(0)
     arrived: dict[Node, Any] = {}
     if len(roots) == 1:  # nearly always

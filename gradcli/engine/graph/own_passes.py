@@ -72,7 +72,7 @@ def leads_inside(transform: Transform | None, edge: Any) -> bool:
         if viewed is not None:
             work.append(viewed)
             continue
-        if node in leaves or (node.leaf and ENDED.get(node, edge.seq) >= edge.seq):
+        if node in leaves or (not node.edges and ENDED.get(node, edge.seq) >= edge.seq):
             return True
         seen.add(node)
         # A LevelDetach of the transform lets its passes through to the second alone.

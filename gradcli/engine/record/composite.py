@@ -221,6 +221,12 @@ def bottom(value: Any) -> Any:
     return value
 
 
+def version_of(value: Any) -> int:
+    """How often the memory of a value was written to: an inference tensor's too."""
+    meta = getattr(bottom(value), "meta", None)  # what is traced has none
+    return 0 if meta is None else int(meta.version.number)
+
+
 def in_graph(value: Any) -> bool:
     """Whether a graph leads to ``value``: its own, or that of a transform around."""
     return getattr(bottom(value), "edge", None) is not None

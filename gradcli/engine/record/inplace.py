@@ -240,7 +240,12 @@ def overtake(target: Tensor) -> None:
         elif view.meta.made is not None:
             cut(view)
         elif (view is not target or not current().grad) and not (_is_leaf(view) or _is_leaf(base)):
-            _read_again(view, base)
+            try:
+                _read_again(view, base)
+            except RuntimeFault:  # the base shows it no more, which matters to who asks the view
+                if view.__class__ is not Tensor:
+                    raise
+                follow_later(view, base._alias(base.edge))
 
 
 def rewrite(target: Tensor) -> Tensor:

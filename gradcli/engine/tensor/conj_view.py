@@ -76,15 +76,6 @@ class ConjView(Tensor):
             f"tensor.resolve_{cure}().numpy() instead.",
         )
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        return self._resolved().__deepcopy__(memo)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return self._resolved().__reduce_ex__(protocol)
-
-    def _resolved(self) -> Tensor:
-        return wrap(self.array, self.dtype, self.edge)
-
     # What the memory alone tells.
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.engine.graph.view_edges import Stale
+from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Tensor
 
@@ -34,7 +35,8 @@ class StaleView(Tensor):
     @edge.setter
     def edge(self, edge: Any) -> None:
         Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
-        self.__class__ = _ordinary
+        ordinary: Any = ConjView if self._flips else Tensor
+        self.__class__ = ordinary
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         function, (_, *rest), *state = super().__reduce_ex__(protocol)
@@ -51,7 +53,15 @@ class StaleView(Tensor):
     __repr__ = __str__ = _quiet(_ordinary.__repr__)
 
 
-StaleView.__name__, StaleView.__qualname__, StaleView.__module__ = "Tensor", "Tensor", "gradcli"
+class StaleConjView(StaleView, ConjView):
+    """Such a view that is the conjugate or negative of what its memory holds."""
+
+    __slots__ = ()
+    _turned: type = StaleView
+
+
+StaleView._turned = StaleConjView
+_STALE: Any = {Tensor: StaleView, ConjView: StaleConjView}
 
 
 class LateView(Tensor):
@@ -77,12 +87,9 @@ class LateView(Tensor):
         Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
         self.__class__ = _ordinary
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        _ = self.edge
-        return Tensor.__reduce_ex__(self, protocol)
 
-
-LateView.__name__, LateView.__qualname__, LateView.__module__ = "Tensor", "Tensor", "gradcli"
+for _kind in (StaleView, StaleConjView, LateView):
+    _kind.__name__, _kind.__qualname__, _kind.__module__ = "Tensor", "Tensor", "gradcli"
 
 
 def follow_later(view: Tensor, base: Tensor) -> None:
@@ -93,7 +100,6 @@ def follow_later(view: Tensor, base: Tensor) -> None:
 
 def cut(view: Tensor) -> None:
     """``view`` ends here: its memory was written to, and it cannot follow."""
-    if view.__class__ is not StaleView:
+    if view.__class__ not in _STALE.values():
         view.edge = Stale(view)
-        if view.__class__ is Tensor:
-            view.__class__ = StaleView
+        view.__class__ = _STALE.get(view.__class__, view.__class__)

@@ -660,8 +660,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 "https://github.com/pytorch/pytorch/pull/103001"
             )
             raise RuntimeFault("E0404", said, help="copy y.detach()", torch=f"{said}  {more}")
-        out = _new(type(self))
-        apart = not self._grad_is_copied  # a Parameter: of memory that is its own alone
+        out: Tensor = _new(self._turned if self._flips else type(self))
+        # Of memory that is its own alone: a Parameter, and a conjugate, which is taken.
+        apart = self._flips or not self._grad_is_copied
         out.array = np.array(self.array)[()] if apart else twin(self.array, memo)
         out._dtype, out.edge = self.dtype, None
         out.meta = InferenceMeta() if current().inference else None
@@ -680,14 +681,20 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         back as a leaf, also where it was computed, and shares no memory, as in PyTorch."""
         self._refuse_copy()
         whole, place = placed(self.own_array())
-        made = _unpickled, (type(self), whole[...], self.requires_grad, place)
+        needs = self.requires_grad  # asked first: of a late view this makes an ordinary one
+        kind = self._turned if self._flips else type(self)
+        made = _unpickled, (kind, whole[...], needs, place, self._flips)
         return (*made, self.__dict__) if self.__dict__ else made
 
 
-def _unpickled(kind: Any, whole: Any, requires_grad: bool, place: Any) -> Tensor:
+def _unpickled(
+    kind: Any, whole: Any, requires_grad: bool, place: Any, flips: bool = False
+) -> Tensor:
     """The tensor, parameter or buffer that an array was pickled for."""
     array = at_place(whole, place)
     out = wrap(array, dtypes.dtype_of(array))
+    if flips:
+        out.__class__ = Tensor._turned
     out._meta().version.number = 1  # as in PyTorch, where the memory is written in
     if kind is not Tensor:
         kept = kind.__new__(kind, out)

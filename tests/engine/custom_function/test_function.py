@@ -559,6 +559,37 @@ def test_a_gradient_inside_vmap_is_that_of_backward():
     assert func.grad(lambda x: torch.vmap(f)(x).sum())(x).tolist() == [0, 0]
 
 
+def test_linearize_in_inference_mode():
+    class Cubed(Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return x * x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def jvp(ctx, t, s):
+            x, y = ctx.saved_tensors
+            return 2 * t * x * y + s * x * x
+
+    x = torch.tensor([1.0, 2.0])
+    with torch.inference_mode():
+        inside = torch.tensor([1.0, 2.0])
+        for f in (
+            lambda x: Cubed.apply(x, x),
+            lambda x: torch.vmap(Cubed.apply)(torch.stack([x, x]), torch.stack([x, x]))[1],
+            lambda x: torch.vmap(Cubed.apply, in_dims=(0, None))(x, x[1]) * x,
+        ):
+            for at in (x, inside):
+                _, want = torch.func.jvp(f, (at,), (x,))
+                assert want.any()
+                assert torch.equal(torch.func.linearize(f, at)[1](x), want)
+
+
 def test_forward_mode_runs_a_function_once():
     runs = []
 

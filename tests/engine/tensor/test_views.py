@@ -237,6 +237,65 @@ def test_what_a_view_that_went_stale_is_pickled_as():
     assert pickle.loads(pickle.dumps(part)).tolist() == [2.0, 2.0]
 
 
+@family("part", [lambda z: z.conj(), lambda z: z.conj().imag, lambda z: z.conj()[1:].imag])
+def test_a_copy_of_a_conjugate_follows_its_base(part):
+    z = gradcli.tensor([1 + 2j, 3 - 1j, 5j])
+    view = part(z)
+    view.note = [1]
+    for twin in (copy.copy(view), pickle.loads(pickle.dumps(view)), copy.deepcopy(view)):
+        assert twin.tolist() == view.tolist() and twin.note == [1]
+    one = copy.copy(view)
+    assert (one.is_conj(), one.is_neg(), one.stride()) == (
+        view.is_conj(), view.is_neg(), view.stride()
+    )  # fmt: skip
+    z.mul_(2)
+    assert one.tolist() == view.tolist()
+    one.zero_()
+    assert not view.any() and one.data_ptr() == view.data_ptr()
+
+
+def test_a_copied_conjugate_parameter_shares_memory_and_a_deep_copy_does_not():
+    p = gradcli.nn.Parameter(gradcli.tensor([1 + 2j, 3j]).conj())
+    p.grad = gradcli.ones(2, dtype=p.dtype)
+    one, apart = copy.copy(p), copy.deepcopy(p)
+    assert type(one) is type(p) and type(apart) is gradcli.nn.Parameter
+    with gradcli.no_grad():
+        p.mul_(2)
+    assert one.tolist() == p.tolist() == [2 - 4j, -6j]
+    assert apart.tolist() == [1 - 2j, -3j] and not apart.is_conj() and apart.requires_grad
+
+
+@family("part", [lambda z: z, lambda z: z.conj(), lambda z: z.conj().imag])
+def test_a_stale_view_is_refused_where_it_is_used(part):
+    z = gradcli.ones(2, 3, dtype=gradcli.complex128, requires_grad=True)
+    v = part(z * 1j)
+    one = v.unbind(0)[0]
+    with gradcli.no_grad():
+        other = v[0]
+    v.mul_(2)
+    for stale in (one, other):
+        assert stale.requires_grad
+        for use in (lambda x: x * 2, lambda x: x.is_leaf, lambda x: x.grad_fn):
+            with pytest.raises(RuntimeError, match=r"is a view|A view was"):
+                use(stale)
+        with gradcli.no_grad():
+            assert (stale * 2).tolist() == (v[0] * 2).tolist()
+            stale.data = gradcli.zeros(3, dtype=stale.dtype)
+            assert not stale.detach().any()
+
+
+def test_a_view_is_held_whose_memory_its_base_shows_no_more():
+    x = gradcli.ones(2, 3, dtype=gradcli.complex128, requires_grad=True)
+    y = x * 1j
+    part = y.imag
+    y.as_strided_((2, 2), (1, 2))
+    assert y.shape == (2, 2) and part.detach().sum() == 6
+    with pytest.raises(RuntimeError, match="base no longer shows"):
+        part * 2
+    y.real.sum().backward()
+    assert x.grad.any()
+
+
 def test_a_recorded_gradient_of_complex_numbers_is_no_view():
     x = gradcli.tensor([1 + 2j, 3 - 1j], requires_grad=True)
     (g,) = gradcli.autograd.grad((x**3).abs().sum(), x, create_graph=True)
