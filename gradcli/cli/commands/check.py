@@ -64,7 +64,7 @@ def check(
         from gradcli.display.records import tensor_record
 
         right = {n: np.asarray(g.array) for n, g in zip(job.wanted, found, strict=True)}
-        findings = compare(job, right, given[0], given[1], seen.kinks, seen.unit)
+        findings = compare(job, right, given[0], given[1], seen.kinks)
         record["against"] = {
             f.name: record_of(f, lambda a: tensor_record(a, str(a.dtype))) for f in findings
         }
@@ -139,7 +139,8 @@ class _Entries:
                 off = abs(rule - seen.value) / max(1.0, abs(seen.value))
                 self.worst, self.compared = max(self.worst, off), self.compared + 1
             elif (
-                _unsettled(rule, seen) or (seen.kind != "kink" and not coarse and not self.hiding)
+                _unsettled(rule, seen)
+                or not (seen.kind == "kink" or _leaps(rule, seen) or coarse or self.hiding)
             ) and _steps_agree(job, name, place, rule, unit, axes, fine):
                 self.stepped += 1
                 rule, seen = rule * unit, _in_ones(seen, unit)
@@ -241,6 +242,11 @@ def _unsettled(rule: float, seen: Slope) -> bool:
     """Whether the differences at no step say what the slope is."""
     near = abs(rule - seen.value) <= seen.doubt * abs(seen.value)
     return seen.kind == "unsettled" or (seen.kind == "smooth" and near)
+
+
+def _leaps(rule: float, seen: Slope) -> bool:
+    """Whether the value jumps by more than the rules' slope, however steep at a pole, explains."""
+    return seen.kind == "jump" and abs(rule) < 0.01 * max(abs(seen.left), abs(seen.right))
 
 
 def _steps_agree(
