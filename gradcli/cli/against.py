@@ -33,7 +33,7 @@ POINTS = 4
 """Points beside the given one at which a formula is tried."""
 NEAR = 0.1
 """How far they are from it, relative to its entries."""
-ENTRIES = 16
+ENTRIES = 8
 """The most entries of which is asked what they are rounded by."""
 ROUNDINGS = 16
 """How many times the estimate of what a value is rounded by two may be apart."""
@@ -242,14 +242,17 @@ def _off(
         off = np.where(apart == 0, 0.0, apart / (coarse if program is None else sizes))
         unknown = np.array((apart <= enough * coarse) & (off > enough))
         off = np.where(np.isnan(off), np.inf, np.where(off <= enough, 0.0, off))
-    asked = map(tuple, np.argwhere((off > 0) & np.isfinite(apart)).tolist())
-    asked = sorted(asked, key=lambda place: -apart[place])[:ENTRIES]
-    if asked:
-        point = _Point(job, sample.point)
-        for place, much in zip(
-            asked, point.rounding(job.program, name, program, asked), strict=True
-        ):
+    most = max(float(np.abs(v).max(initial=1.0)) for v in (right, sample.point[name]))
+    digits = np.finfo(np.result_type(right.dtype, np.float32)).eps ** 0.5  # more are never rounded
+    places = map(tuple, np.argwhere((off > 0) & (apart <= digits * most)).tolist())
+    places = sorted(places, key=lambda place: -apart[place])
+    if places and not job.long:
+        asked, rest = places[:ENTRIES], places[ENTRIES:]
+        unsure = _Point(job, sample.point).rounding(job.program, name, program, asked)
+        for place, much in zip(asked, unsure, strict=True):
             unknown[place] = not apart[place] > ROUNDINGS * much
+        for place in rest:
+            unknown[place] = all(unknown[place] for place in asked)
     off[unknown] = 0.0
     return off, bool(unknown.any())
 

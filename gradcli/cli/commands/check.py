@@ -72,7 +72,8 @@ def check(
         said = f"agrees with central differences: worst relative difference {seen.worst:.1e}"
         if seen.small:
             slopes = f"{seen.small} slope{'s are' if seen.small > 1 else ' is'} too small for"
-            said = f"{said}; {slopes} them" if seen.compared else f"{slopes} central differences"
+            none = f"nothing was compared: {slopes} central differences"
+            said = f"{said}; {slopes} them" if seen.compared else none
         elif seen.stepped and not seen.compared:
             said = "agrees with complex steps"
         elif not seen.compared:
