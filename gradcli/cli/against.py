@@ -236,25 +236,22 @@ def _off(
     """
     given, right = sample.given[name], sample.right[name]
     sizes = np.abs(right)
-    coarse = np.maximum(sizes, 1e-3 * sizes.max(initial=0.0))
+    if program is None:
+        sizes = np.maximum(sizes, 1e-3 * sizes.max(initial=0.0))
     with np.errstate(all="ignore"):
         apart = np.abs(given - right)
-        off = np.where(apart == 0, 0.0, apart / (coarse if program is None else sizes))
-        unknown = np.array((apart <= enough * coarse) & (off > enough))
-        off = np.where(np.isnan(off), np.inf, np.where(off <= enough, 0.0, off))
+        off = np.where(apart == 0, 0.0, apart / sizes)
+    off = np.where(np.isnan(off), np.inf, np.where(off <= enough, 0.0, off))
     most = max(float(np.abs(v).max(initial=1.0)) for v in (right, sample.point[name]))
     digits = np.finfo(np.result_type(right.dtype, np.float32)).eps ** 0.5  # more are never rounded
-    places = map(tuple, np.argwhere((off > 0) & (apart <= digits * most)).tolist())
-    places = sorted(places, key=lambda place: -apart[place])
-    if places and not job.long:
-        asked, rest = places[:ENTRIES], places[ENTRIES:]
-        unsure = _Point(job, sample.point).rounding(job.program, name, program, asked)
-        for place, much in zip(asked, unsure, strict=True):
-            unknown[place] = not apart[place] > ROUNDINGS * much
-        for place in rest:
-            unknown[place] = all(unknown[place] for place in asked)
-    off[unknown] = 0.0
-    return off, bool(unknown.any())
+    near = map(tuple, np.argwhere((off > 0) & (apart <= digits * most)).tolist())
+    places = sorted(near, key=lambda place: -apart[place])
+    asked = places[:ENTRIES]
+    unsure = asked and _Point(job, sample.point).rounding(job.program, name, program, asked)
+    rounded = [p for p, much in zip(asked, unsure, strict=True) if not apart[p] > ROUNDINGS * much]
+    for place in places if rounded == asked else rounded:  # the rest as the largest
+        off[place] = 0.0
+    return off, bool(rounded)
 
 
 # Kinds of mistakes; that some are names of operators is chance.
