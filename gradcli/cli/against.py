@@ -247,7 +247,8 @@ def _off(
     near = map(tuple, np.argwhere((off > 0) & (apart <= digits * most)).tolist())
     places = sorted(near, key=lambda place: -apart[place])
     asked = places[:ENTRIES]
-    unsure = asked and _Point(job, sample.point).rounding(job.program, name, program, asked)
+    point = _Point(job, sample.point)
+    unsure = point.rounding(job.program, name, program, asked) if asked else []
     rounded = [p for p, much in zip(asked, unsure, strict=True) if not apart[p] > ROUNDINGS * much]
     for place in places if rounded == asked else rounded:  # the rest as the largest
         off[place] = 0.0
@@ -360,7 +361,8 @@ class _Point:
         if entry.edge is None:
             return 0.0
         seen = watch_gradients(entry)
-        grad(entry, [*self.leaves.values()], retain_graph=True, allow_unused=True)
+        along = wrap(np.ones_like(entry.array), entry.dtype)
+        grad(entry, [*self.leaves.values()], along, retain_graph=True, allow_unused=True)
         seen.remove()
         limits = np.finfo(entry.array.dtype)
         total = 0.0

@@ -51,6 +51,7 @@ def test_a_tiny_gradient_is_held_to_its_own_size(cli, text, point, formula):
 @pytest.mark.parametrize("line", [
     '"sum(exp(-x^2))" --x 1,6 --against "stack([-2*x[0]*exp(-x[0]^2), 2*x[1]*exp(-x[1]^2)])"',
     '"sum(1e6*x[0] + 1e-4*x[1])" --x 1,2 --against "stack([1e6+0*x[0], -1e-4+0*x[1]])"',
+    '"sum((z*z).real)*1e-20" --z 1+2j,0 --against "-2e-20*z.conj()"',
 ])  # fmt: skip
 def test_a_tiny_entry_is_held_to_its_own_size(cli, line):
     done = cli("check", *shlex.split(line))
