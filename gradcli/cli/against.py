@@ -16,10 +16,11 @@ import numpy as np
 
 from gradcli.cli import inputs
 from gradcli.cli.job import Job
+from gradcli.display.graphs import graph_of, watch_gradients
 from gradcli.display.mistakes import Mistake, Part, Parts, Sample, close, diagnose
 from gradcli.engine import Tensor, grad, wrap
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
@@ -32,6 +33,10 @@ POINTS = 4
 """Points beside the given one at which a formula is tried."""
 NEAR = 0.1
 """How far they are from it, relative to its entries."""
+ENTRIES = 8
+"""The most entries of which is asked what they are rounded by."""
+ROUNDINGS = 16
+"""How many times the estimate of what a value is rounded by two may be apart."""
 MOST_PARTS = 60
 MOST_EDITS = 400
 _NUMBERS = re.compile(r"[-+\d.eE,;\s\[\]]*\d[-+\d.eE,;\s\[\]]*")
@@ -50,6 +55,7 @@ class Edit(NamedTuple):
 class Finding(NamedTuple):
     """What is to be said of the gradient that was given by one variable.
 
+    rounded        whether some entries agree but for what they are rounded by
     first, worst   the entries; None where the shapes differ
     chance         whether it agrees at the given point and at none nearby
     """
@@ -58,6 +64,7 @@ class Finding(NamedTuple):
     given: Any
     right: Any
     agrees: bool
+    rounded: bool
     first: tuple[int, ...] | None
     worst: tuple[int, ...] | None
     differing: int
@@ -140,12 +147,11 @@ def _dtype(job: Job) -> Any:
 
 def compare(
     job: Job, right: Mapping[str, Any], texts: Mapping[str, str], arrays: Mapping[str, Any],
-    kinks: Mapping[str, Mapping[tuple[int, ...], tuple[float, float]]], unit: float = 1.0,
+    kinks: Mapping[str, Mapping[tuple[int, ...], tuple[float, float]]],
 ) -> list[Finding]:  # fmt: skip
     """What there is to say of each given gradient; ``right`` are the checked ones.
 
-    ``kinks`` are the slopes on both sides where those differ: any between them is right. Slopes
-    are counted in ``unit``.
+    ``kinks`` are the slopes on both sides where those differ: any between them is right.
     """
     names = [*texts, *arrays]
     numbers = {
@@ -172,7 +178,7 @@ def compare(
     samples = [Sample(full.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
     return [
-        _finding(name, job, samples, beside, programs, kinks.get(name, {}), texts.get(name), unit)
+        _finding(name, job, samples, beside, programs, kinks.get(name, {}), texts.get(name))
         for name in names
     ]  # fmt: skip
 
@@ -180,26 +186,28 @@ def compare(
 def _finding(
     name: str, job: Job, samples: Sequence[Sample], beside: Sequence[Sample],
     programs: Mapping[str, Program],
-    kinks: Mapping[tuple[int, ...], tuple[float, float]], text: str | None, unit: float,
+    kinks: Mapping[tuple[int, ...], tuple[float, float]], text: str | None,
 ) -> Finding:  # fmt: skip
     given, right = samples[0].given[name], samples[0].right[name]
     enough = tolerance(job.leaves[name].array.dtype)
     first = worst = None
-    differing = right.size
+    differing, rounded = right.size, False
     if given.shape == right.shape:
-        scale = np.maximum(np.abs(right), 1e-3 * np.abs(right).max(initial=0.0))
-        off = np.abs(given - right) / np.maximum(scale, 1e-12 * unit)
-        off = np.where(np.isnan(off), np.inf, off)
+        off, rounded = _off(job, name, samples[0], programs.get(name), enough)
         for place, (low, high) in kinks.items():
             slack = 1e-3 * max(abs(low), abs(high))  # they are differences
             if low - slack <= given[place] <= high + slack:
                 off[place] = 0.0
-        wrong = np.argwhere(off > enough)
+        wrong = np.argwhere(off)
         differing = len(wrong)
         if differing:
             first = tuple(map(int, wrong[0]))
             worst = tuple(map(int, np.unravel_index(int(np.argmax(off)), off.shape)))
-    others = [_close(s, name, enough) for s in beside]
+    others = [
+        s.given[name].shape == s.right[name].shape
+        and not _off(job, name, s, programs.get(name), 10 * enough)[0].any()
+        for s in beside
+    ]
     chance = not differing and given.shape == right.shape and bool(others) and not any(others)
     agrees = not differing and given.shape == right.shape and not chance
     mistake = edit = None
@@ -213,7 +221,38 @@ def _finding(
         vague = mistake is None or mistake.kind == "shape" or " is off by " in mistake.said
         if vague and edit is not None:
             mistake = Mistake(edit.kind, _WORDS[edit.kind])
-    return Finding(name, given, right, agrees, first, worst, differing, chance, mistake, edit, text)
+    return Finding(
+        name, given, right, agrees, rounded, first, worst, differing, chance, mistake, edit, text
+    )
+
+
+def _off(
+    job: Job, name: str, sample: Sample, program: Program | None, enough: float
+) -> tuple[Any, bool]:
+    """How far, relatively, the entries of the given gradient are off; 0 for those that agree.
+
+    And whether some agree only since what the two are rounded by explains the difference. Numbers,
+    which have no ``program``, have as many digits as the largest of them.
+    """
+    given, right = sample.given[name], sample.right[name]
+    sizes = np.abs(right)
+    if program is None:
+        sizes = np.maximum(sizes, 1e-3 * sizes.max(initial=0.0))
+    with np.errstate(all="ignore"):
+        apart = np.abs(given - right)
+        off = np.where(apart == 0, 0.0, apart / sizes)
+    off = np.where(np.isnan(off), np.inf, np.where(off <= enough, 0.0, off))
+    most = max(float(np.abs(v).max(initial=1.0)) for v in (right, sample.point[name]))
+    digits = np.finfo(np.result_type(right.dtype, np.float32)).eps ** 0.5  # more are never rounded
+    near = map(tuple, np.argwhere((off > 0) & (apart <= digits * most)).tolist())
+    places = sorted(near, key=lambda place: -apart[place])
+    asked = places[:ENTRIES]
+    point = _Point(job, sample.point)
+    unsure = point.rounding(job.program, name, program, asked) if asked else []
+    rounded = [p for p, much in zip(asked, unsure, strict=True) if not apart[p] > ROUNDINGS * much]
+    for place in places if rounded == asked else rounded:  # the rest as the largest
+        off[place] = 0.0
+    return off, bool(rounded)
 
 
 # Kinds of mistakes; that some are names of operators is chance.
@@ -247,11 +286,6 @@ _WORDS = {
     "transpose": "a transpose", "function": "another function", "term": "a term too many",
     "sum": "a missing sum",
 }  # fmt: skip
-
-
-def _close(sample: Sample, name: str, enough: float) -> bool:
-    given, right = sample.given[name], sample.right[name]
-    return given.shape == right.shape and close(given, right, 10 * enough)
 
 
 def _prepared(job: Job, text: str, name: str) -> Program:
@@ -305,6 +339,38 @@ class _Point:
         weights = np.asarray(weights, value.array.dtype)
         (found,) = grad(value, [self.leaves[name]], wrap(weights, value.dtype), allow_unused=True)
         return None if found is None else np.asarray(found.array)
+
+    def rounding(
+        self, program: Program, name: str, given: Program | None, places: Sequence[tuple]
+    ) -> list[float]:
+        """What entries of a program's gradient by a variable, and those of a program that gives it,
+        are rounded by together; infinity where that is not known."""
+        mode.annotate = True
+        try:
+            (by,) = grad(self.tensor(program), [self.leaves[name]], create_graph=True)
+            found = [by] if given is None else [by, self.tensor(given)]
+            return [sum(self._rounded(value, place) for value in found) for place in places]
+        except Fault:
+            return [np.inf for _ in places]
+        finally:
+            mode.annotate = False
+
+    def _rounded(self, value: Tensor, place: tuple[int, ...]) -> float:
+        """What one entry is rounded by: the last digits of each step, as far as it feels them."""
+        entry = value[place] if value.shape else value
+        if entry.edge is None:
+            return 0.0
+        seen = watch_gradients(entry)
+        along = wrap(np.ones_like(entry.array), entry.dtype)
+        grad(entry, [*self.leaves.values()], along, retain_graph=True, allow_unused=True)
+        seen.remove()
+        limits = np.finfo(entry.array.dtype)
+        total = 0.0
+        for node in graph_of(entry, {}, values=True, grads=seen):
+            if node.value is not None and node.grad is not None:
+                digits = np.maximum(limits.eps * np.abs(node.value), limits.smallest_subnormal)
+                total += float((digits * np.abs(node.grad)).sum())
+        return total
 
     def by(self, program: Program, name: str) -> Any:
         """The same; zeros where there is none."""
@@ -597,7 +663,8 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
     """The finding in words."""
     head = f"--against for {found.name}"
     if found.agrees:
-        return [f"{head}: agrees" + (" at this point" if found.formula is None else "")]
+        but = " but for rounding" if found.rounded else ""
+        return [f"{head}: agrees{but}" + (" at this point" if found.formula is None else "")]
     lines = []
     if found.first is not None and found.worst is not None:
         where = _entry(found, found.first, show)

@@ -34,8 +34,8 @@ FALL = 1.6
 def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, float]:
     """The relative difference to each way that can be gone. Raises RuntimeFault (E0410).
 
-    ``found`` are the gradients by ``job.wanted``; central differences already agree with them.
-    Below ``unit`` slopes are as good as 0.
+    ``found`` are the gradients by ``job.wanted``; central differences already agree with them. A
+    way that is off by what is as good as 0 beside ``unit`` says nothing.
     """
     points = [np.asarray(job.leaves[name].detach().cpu().array) for name in job.wanted]
     rng = np.random.default_rng(0)
@@ -52,10 +52,10 @@ def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, floa
         value = tried(way, job, points, along)
         if value is None or not np.isfinite(value):
             continue
-        off = abs(value - right) / max(unit, size)
-        if off <= enough:
-            differences[name] = off
-        elif must:
+        apart = abs(value - right)
+        if apart <= enough * size:
+            differences[name] = apart / (size or 1.0)
+        elif must and not apart <= enough * unit:
             raise RuntimeFault(
                 "E0410", f"{name} gives {value:.10g} in a direction in which the gradient gives "
                 f"{right:.10g}", help="one of the two is wrong: gradcli doctor --env for a report",
@@ -63,14 +63,15 @@ def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, floa
     closed = None
     try:
         with watchdog.share_of_time(0.5):
-            closed = tried(_closed_form, job, gradients, unit)
+            closed = tried(_closed_form, job, gradients)
     except LimitFault as fault:
         if fault.code != "E0608":
             raise
-    if closed is not None and closed <= 10 * enough:
-        differences["closed form"] = closed
-    elif closed is not None:
-        said = f"the closed form is off by {closed:.1e} of the gradient"
+    largest = max((float(np.abs(g).max(initial=0.0)) for g in gradients), default=0.0)
+    if closed is not None and closed <= 10 * enough * largest:
+        differences["closed form"] = closed / (largest or 1.0)
+    elif closed is not None and not closed <= 10 * enough * unit:
+        said = f"the closed form is off by {closed / (largest or 1.0):.1e} of the gradient"
         mend = "one of the two is wrong: compare gradcli diff with gradcli grad"
         raise RuntimeFault("E0410", said, help=mend)
     return differences
@@ -143,7 +144,7 @@ def complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float
     return float(found.array.imag) / tiny
 
 
-def _closed_form(job: Job, gradients: Sequence[Any], unit: float) -> float | None:
+def _closed_form(job: Job, gradients: Sequence[Any]) -> float | None:
     text = job.program.source.text
     entries = sum(leaf.array.size for leaf in job.leaves.values())
     real = not any(leaf.dtype.is_complex for leaf in job.leaves.values())
@@ -161,4 +162,4 @@ def _closed_form(job: Job, gradients: Sequence[Any], unit: float) -> float | Non
         if np.shape(tables[name]) != g.shape:
             return None
         worst = max(worst, float(np.abs(tables[name] - g).max(initial=0.0)))
-    return worst / max(unit, *(float(np.abs(g).max(initial=0.0)) for g in gradients))
+    return worst

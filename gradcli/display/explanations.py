@@ -14,19 +14,26 @@ Every factor is the operator's declared rule, with the operands' names put in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
+
 from gradcli.display.graphs import Graph, GraphNode, Ref
 from gradcli.display.values import show_value
+from gradcli.engine import wrap
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.dtypes import dtype_of
 from gradcli.language.diagnostics.parsing import parse
-from gradcli.language.runtime.run import Program
+from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
-from gradcli.ops.errors import LimitFault
+from gradcli.ops.errors import Fault, LimitFault
 from gradcli.ops.operator import OPERATORS, is_number
 from gradcli.symbolic import partial_text
 
+_SLOPE = re.compile(r"\b(d\w+)/(d\w+)")
 STEPS = 200
 """The longest computation that is explained: nobody reads more."""
 
@@ -60,6 +67,7 @@ def explain(graph: Graph) -> str:
         if node.op not in ("leaf", "constant")
     ]
     root = names[graph[-1].id]
+    known = {names[node.id]: node.value for node in graph if node.value is not None}
     uses: dict[int, list[tuple[GraphNode, int]]] = {}
     for node in graph:
         for place, given in enumerate(node.inputs):
@@ -74,6 +82,10 @@ def explain(graph: Graph) -> str:
         line = f"d{root}/d{name} = {_sum(terms)}"
         if _sum(terms) != _value(node.grad):
             line += f" = {_value(node.grad)}"
+        notes = dict.fromkeys(filter(None, (_edge(user, names) for user, _ in uses[node.id])))
+        if notes and not _gives(_sum(terms), node.grad, known):
+            line += "".join(f"      ({note})" for note in notes)
+        known[_SLOPE.sub(r"\1_\2", f"d{root}/d{name}")] = node.grad
         if len(terms) > 1:
             line += f"      ({name} is used {len(terms)} times: the parts add)"
         backward.append(line)
@@ -83,6 +95,27 @@ def explain(graph: Graph) -> str:
         return f"nothing is computed: the result is {root}, and its gradient by itself is 1"
     lines = _titled("forward", forward) + _titled("backward", backward)
     return "\n".join(lines)
+
+
+def _gives(formula: str, value: Any, known: dict[str, Any]) -> bool:
+    """Whether a formula of ``known`` values, as it is shown, gives this one, or cannot be read."""
+    given = {k: wrap(np.asarray(v), dtype_of(np.asarray(v))) for k, v in known.items()}
+    try:
+        with np.errstate(all="ignore"):
+            found = as_tensor(prepare(_SLOPE.sub(r"\1_\2", formula)).run(given).value).array
+            if found.size > np.size(value):  # the parts of an operand that was repeated add
+                found, value = found.sum(), np.sum(value)
+            return bool(np.allclose(found, value, rtol=1e-3, atol=1e-300, equal_nan=True))
+    except Fault:
+        return True
+
+
+def _edge(user: GraphNode, names: dict[int, str]) -> str:
+    """What is said of the points where the formula of an operation's rule does not hold."""
+    op = OPERATORS.get(user.op)
+    if op is None or not op.kink:
+        return op.edges if op else ""
+    return op.kink.format(*(_operand(given, names) for given in user.inputs), op=op.name)
 
 
 def _titled(title: str, lines: list[str]) -> list[str]:

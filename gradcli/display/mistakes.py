@@ -63,8 +63,9 @@ def close(a: Array | None, b: Array, enough: float) -> bool:
     """Whether two arrays are the same but for rounding."""
     if a is None or a.shape != b.shape or not np.isfinite(a).all():
         return False
-    size = float(np.abs(b).max(initial=0.0))
-    return bool(np.abs(a - b).max(initial=0.0) <= enough * max(size, 1e-12))
+    sizes = np.abs(b)
+    last = np.finfo(np.result_type(b.dtype, np.float32)).eps * sizes.max(initial=0.0)
+    return bool((np.abs(a - b) <= enough * sizes + last).all())
 
 
 def diagnose(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:

@@ -30,6 +30,49 @@ def test_what_is_right_agrees(cli, line):
     assert done.code == 0 and "agrees" in done.out and "disagrees" not in done.out, done.out
 
 
+FAR_OUT = [
+    ("exp(-x^2)", "7", "-2*x*exp(-x^2)"), ("exp(-x^2)", "10", "-2*x/exp(x^2)"),
+    ("sigmoid(x)", "-80", "sigmoid(x)*(1-sigmoid(x))"), ("exp(-x)", "100", "-1/exp(x)"),
+    ("erfc(x)", "8", "-2/sqrt(pi)*exp(-x^2)"), ("1e-20*x^2", "3", "2e-20*x"),
+    ("sum(exp(-x^2))", "6", "-2*x*exp(-x^2)"), ("x^10", "1e-6", "10*x^9"),
+]  # fmt: skip
+
+
+@family("text, point, formula", FAR_OUT)
+def test_a_tiny_gradient_is_held_to_its_own_size(cli, text, point, formula):
+    """However small it is beside the function's values elsewhere."""
+    line = ["check", text, "--x", point, "--against"]
+    assert cli(*line, formula).code == 0
+    for wrong in (f"-({formula})", f"1.5*({formula})", f"({formula})/2", "0", "1e-30"):
+        done = cli(*line, wrong)
+        assert done.code == 1 and "disagrees" in done.out, wrong
+
+
+@pytest.mark.parametrize("line", [
+    '"sum(exp(-x^2))" --x 1,6 --against "stack([-2*x[0]*exp(-x[0]^2), 2*x[1]*exp(-x[1]^2)])"',
+    '"sum(1e6*x[0] + 1e-4*x[1])" --x 1,2 --against "stack([1e6+0*x[0], -1e-4+0*x[1]])"',
+    '"sum((z*z).real)*1e-20" --z 1+2j,0 --against "-2e-20*z.conj()"',
+])  # fmt: skip
+def test_a_tiny_entry_is_held_to_its_own_size(cli, line):
+    done = cli("check", *shlex.split(line))
+    assert done.code == 1 and "disagrees at 1 of 2 entries" in done.out
+
+
+ROUNDED = [
+    ("tanh(x)", "20", "1-tanh(x)^2"), ("tanh(x)", "20", "1/cosh(x)^2"),
+    ("sigmoid(x)", "40", "sigmoid(x)*sigmoid(-x)"), ("log(sigmoid(x))", "25", "sigmoid(-x)"),
+    ("sin(x)", "1.5707963267948966", "1-2*sin(x/2)^2"), ("sin(x)^2+cos(x)^2", "0.3", "0"),
+    ("x^4-4*x^3+6*x^2-4*x+1", "1.000001", "4*(x-1)^3"), ("sin(x)", "1.5707963267948966", "0.0"),
+    ("log(1+exp(-x))", "40", "sigmoid(x)-1"), ("sum(tanh(x))", "0.5,20,-30", "1/cosh(x)^2"),
+]  # fmt: skip
+
+
+@family("text, point, formula", ROUNDED)
+def test_what_is_rounded_away_is_no_mistake(cli, text, point, formula):
+    done = cli("check", text, "--x", point, "--against", formula)
+    assert done.code == 0 and "agrees" in done.out, done.out
+
+
 MISTAKES = [
     ("factor", '"mean((x-y)^2)" --x 1,2,3 --y 3,5,9 --wrt x', "2*(x-y)", "3 times too large"),
     ("factor", '"sum(log(x)/log(2))" --x 1,2,3', "1/x", "1/log(2) is missing"),

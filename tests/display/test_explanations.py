@@ -41,6 +41,24 @@ def test_the_parts_of_a_variable_used_twice_add(explained):
     )
 
 
+@pytest.mark.parametrize("call, said", [
+    (("max(x, y)", "--x", "1", "--y", "1"), "= 0.5      (where x = y: the formula leaves ties"),
+    (("max(x, 0)", "--x", "0"), "= 0.5      (where x = 0: the formula leaves ties"),
+    (("x^y", "--x", "0", "--y", "0"), "y*x**(y - 1) = 0      (x**0 has slope 0;"),
+    (("hypot(x, y)", "--x", "0", "--y", "0"), "= 0      (at x = y = 0: hypot has no derivative"),
+    (("atan2(x, y)", "--x", "0", "--y", "0"), "= 0      (at x = y = 0: atan2 has no derivative"),
+    (("xlogy(x, y)", "--x", "0", "--y", "0"), "log(y) = 0      (where x is 0 and"),
+    (("sinc(x)", "--x", "0"), "= 0      (at x = 0: the formula divides by it"),
+    (("sum(max(x, y)*x)", "--x", "2,3", "--y", "3"), "= 3.5      (where x = y: the formula"),
+])  # fmt: skip
+def test_where_a_formula_does_not_hold_it_says_so(explained, call, said):
+    """And beside such points it does not."""
+    assert said in explained(*call)
+    beside = [v if v[0] == "-" else str(4 + 1.5 * i) for i, v in enumerate(call[1:])]
+    notes = explained(call[0], *beside).replace("      (x is used", "")
+    assert "      (" not in notes
+
+
 @pytest.mark.parametrize(
     "expression",
     ["sin(x)*exp(-x) + x^3/y", "h = x*y; tanh(h) - h^2", "sqrt(x + y)/(1 + x)", "x**y",

@@ -50,7 +50,7 @@ def check(
     seen = _Entries(job, run_by, value.item())
     for name, g in zip(job.wanted, found, strict=True):
         seen.compare(name, g)
-    comparable = seen.compared and not (seen.notes or seen.casts or job.long)
+    comparable = seen.compared + seen.small and not (seen.notes or seen.casts or job.long)
     also = agreements(job, found, seen.unit) if comparable else {}
     record: dict[str, Any] = {
         "checked": {
@@ -64,13 +64,17 @@ def check(
         from gradcli.display.records import tensor_record
 
         right = {n: np.asarray(g.array) for n, g in zip(job.wanted, found, strict=True)}
-        findings = compare(job, right, given[0], given[1], seen.kinks, seen.unit)
+        findings = compare(job, right, given[0], given[1], seen.kinks)
         record["against"] = {
             f.name: record_of(f, lambda a: tensor_record(a, str(a.dtype))) for f in findings
         }
     if job.emit("check", parts, record) == "text":
         said = f"agrees with central differences: worst relative difference {seen.worst:.1e}"
-        if seen.stepped and not seen.compared:
+        if seen.small:
+            slopes = f"{seen.small} slope{'s are' if seen.small > 1 else ' is'} too small for"
+            none = f"nothing was compared: {slopes} central differences"
+            said = f"{said}; {slopes} them" if seen.compared else none
+        elif seen.stepped and not seen.compared:
             said = "agrees with complex steps"
         elif not seen.compared:
             said = "nothing was compared" + ("" if seen.notes else ": there is no entry to move")
@@ -89,6 +93,7 @@ class _Entries:
 
     worst     the largest relative difference of those that agree
     compared  how many agree with differences, and ``stepped`` with complex steps alone
+    small     how many are, like their differences, as good as 0 beside the values around
     notes     what is said of the others
     casts     whether any was compared in the precision that the program casts to
     kinks     the slopes on both sides of the others, by variable and place
@@ -97,7 +102,8 @@ class _Entries:
 
     def __init__(self, job: Job, run_by: str, value: float) -> None:
         self.job, self.run_by, self.value = job, run_by, value
-        self.worst, self.compared, self.stepped, self.casts = 0.0, 0, 0, False
+        self.worst, self.compared, self.small, self.stepped = 0.0, 0, 0, 0
+        self.casts = False
         self.unit = 0.0
         self.notes: list[str] = []
         self.kinks: dict[str, dict[tuple[int, ...], tuple[float, float]]] = {}
@@ -136,10 +142,14 @@ class _Entries:
                     "small step changes"
                 )
             elif seen.kind == "smooth" and _agrees(rule, seen, fine):
-                off = abs(rule - seen.value) / max(1.0, abs(seen.value))
-                self.worst, self.compared = max(self.worst, off), self.compared + 1
+                off = abs(rule - seen.value) / (abs(rule) or 1.0)
+                if off <= tolerance(fine):
+                    self.worst, self.compared = max(self.worst, off), self.compared + 1
+                else:
+                    self.small += 1
             elif (
-                _unsettled(rule, seen) or (seen.kind != "kink" and not coarse and not self.hiding)
+                _unsettled(rule, seen)
+                or not (seen.kind == "kink" or _leaps(rule, seen) or coarse or self.hiding)
             ) and _steps_agree(job, name, place, rule, unit, axes, fine):
                 self.stepped += 1
                 rule, seen = rule * unit, _in_ones(seen, unit)
@@ -241,6 +251,11 @@ def _unsettled(rule: float, seen: Slope) -> bool:
     """Whether the differences at no step say what the slope is."""
     near = abs(rule - seen.value) <= seen.doubt * abs(seen.value)
     return seen.kind == "unsettled" or (seen.kind == "smooth" and near)
+
+
+def _leaps(rule: float, seen: Slope) -> bool:
+    """Whether the value jumps by more than the rules' slope, however steep at a pole, explains."""
+    return seen.kind == "jump" and abs(rule) < 0.01 * max(abs(seen.left), abs(seen.right))
 
 
 def _steps_agree(
