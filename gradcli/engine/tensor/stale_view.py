@@ -15,6 +15,8 @@ _quiet: Any = no_grad()
 _ordinary: Any = Tensor
 place_of: Any = Slots.edge.__get__  # type: ignore[attr-defined]
 """The place in the graph of any tensor, a stale one's too."""
+put_at: Any = Slots.edge.__set__  # type: ignore[attr-defined]
+"""Set it, and leave the tensor's class as it is."""
 
 
 class StaleView(Tensor):
@@ -33,7 +35,7 @@ class StaleView(Tensor):
 
     @edge.setter
     def edge(self, edge: Any) -> None:
-        Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
+        put_at(self, edge)
         self.__class__ = _ordinary
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -74,7 +76,7 @@ class LateView(Tensor):
 
     @edge.setter
     def edge(self, edge: Any) -> None:
-        Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
+        put_at(self, edge)
         self.__class__ = _ordinary
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -87,7 +89,7 @@ LateView.__name__, LateView.__qualname__, LateView.__module__ = "Tensor", "Tenso
 
 def follow_later(view: Tensor, base: Tensor) -> None:
     """``view``, of class Tensor or LateView, is to read its entries from ``base`` as that is."""
-    Slots.edge.__set__(view, base)  # type: ignore[attr-defined]
+    put_at(view, base)
     view.__class__ = LateView
 
 
