@@ -152,7 +152,7 @@ class Trace:
                 if not plain or (common is not None and a.dtype is not common):
                     break
                 common = a.dtype
-            elif a.__class__ is complex:
+            elif a.__class__ is complex or a.__class__ is bool:  # which some operators refuse
                 break
         else:
             if common is dtypes.float64 or (common is not None and op.dtypes != "where"):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli
+import gradcli.batch
 from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
@@ -166,6 +167,21 @@ def test_errors_are_the_engines():
     assert str(generated.value) == str(wanted.value)
     with pytest.raises(gradcli.ops.errors.Fault, match="scalar"):
         gradcli.compile(lambda x: x * 2).value_and_grad(np.ones(2))
+
+
+@pytest.mark.parametrize("text", ["x - (2 > 1)", "(2 > 1) - x", "x - (x.item() > 1)"])
+def test_a_truth_is_refused_where_the_engine_refuses_it(text):
+    function = eval(f"lambda x: {text}")
+    calls = (
+        lambda: function(gradcli.tensor(1.5)), lambda: gradcli.compile(function)(1.5),
+        lambda: gradcli.compile(function).jvp(1.5, 1.0),
+        lambda: eager.gradient(function, [1.5], False),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(gradcli.ops.errors.Fault, match="bool tensor"):
+            call()
+    found = gradcli.batch.run(text, {"x": [1.5, 2.5]})
+    assert [error["code"] for error in found.errors] == ["E0309", "E0309"]
 
 
 def test_nothing_flows_through_a_branch_not_taken():
