@@ -184,6 +184,18 @@ def test_a_truth_is_refused_where_the_engine_refuses_it(text):
     assert [error["code"] for error in found.errors] == ["E0309", "E0309"]
 
 
+@pytest.mark.parametrize("number", [0.1, 3, True])
+def test_a_result_may_be_a_number_of_pythons(number):
+    """A float keeps all its digits; the derivatives are zero."""
+    c = gradcli.compile(lambda x: x * x if x > 0 else number)
+    assert c(-1.0) == c.value_and_grad(-1.0)[0] == c.hvp(-1.0, 1.0)[0] == number
+    assert c.jvp(-1.0, 1.0) == (number, 0)
+    assert c.value_and_grad(-1.0)[1] == (0.0,) and c.hvp(-1.0, 1.0)[1] == (0.0,)
+    many = gradcli.compile(lambda x: {"a": x, "b": [number, -number]} if x < 0 else x)
+    assert many(-1.0) == {"a": -1.0, "b": [number, -number]}
+    assert many(gradcli.tensor(-1.0))["b"][0].item() == number
+
+
 def test_nothing_flows_through_a_branch_not_taken():
     c = gradcli.compile(lambda x: gradcli.where(x > 0, gradcli.sqrt(x), 0 * x).sum())
     _, (g,) = c.value_and_grad(np.array([4.0, 0.0, -1.0]))
