@@ -196,6 +196,23 @@ def test_a_result_may_be_a_number_of_pythons(number):
     assert many(gradcli.tensor(-1.0))["b"][0].item() == number
 
 
+@pytest.mark.parametrize("alpha", [1, 2, True, 2.5, 1j])
+def test_truths_are_added_and_scaled_as_on_the_engine(alpha):
+    cases = (
+        lambda x: gradcli.add(x > 1, x > 0, alpha=alpha), lambda x: gradcli.add(x, x, alpha=alpha),
+        lambda x: gradcli.sub(x, 2, alpha=alpha), lambda x: (x > 1) * (x > 0),
+    )  # fmt: skip
+    for function in cases:
+        try:
+            want = function(gradcli.tensor(1.5, dtype=gradcli.float64)).item()
+        except gradcli.ops.errors.Fault as fault:
+            with pytest.raises(type(fault), match=str(fault).splitlines()[0]):
+                gradcli.compile(function)(1.5)
+        else:
+            found = gradcli.compile(function)(1.5)
+            assert found == want and isinstance(found, type(want))
+
+
 def test_nothing_flows_through_a_branch_not_taken():
     c = gradcli.compile(lambda x: gradcli.where(x > 0, gradcli.sqrt(x), 0 * x).sum())
     _, (g,) = c.value_and_grad(np.array([4.0, 0.0, -1.0]))
