@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Number
 from typing import Any
 
@@ -23,12 +24,8 @@ def tensor_of(value: Any) -> Tensor:
 
 def with_tensors(function: Callable) -> Callable:
     """``function`` with tensors in place of the Python numbers among its results."""
-
-    def giving(*args: Any) -> Any:
-        found = function(*args)
-        return over(lambda v: tensor_of(v) if isinstance(v, Number) else v, found)
-
-    return giving
+    numbered = partial(over, lambda v: tensor_of(v) if isinstance(v, Number) else v)
+    return lambda *args: numbered(function(*args))
 
 
 def plain(value: Any, tensors: bool) -> Any:
