@@ -173,10 +173,10 @@ def _term(user: GraphNode, place: int, names: dict[int, str], root: str) -> str:
         return above or "1"
     if user.op in ("neg", "sub"):
         return f"-{above}" if above else "-1"
-    op = OPERATORS[user.op]
+    op = OPERATORS.get(user.op)  # None for one of several results, and for a custom function
     if user.op == "mul":
         factor = _operand(user.inputs[1 - place], names)
-    elif op.kind == "elementwise" and (partial := _partial(user, place, names)) is not None:
+    elif op and op.kind == "elementwise" and (partial := _partial(user, place, names)) is not None:
         factor = partial
     else:
         return f"{user.op} pulls back {above or '1'}"

@@ -23,6 +23,7 @@ import numpy as np
 from gradcli.display.records import tensor_record
 from gradcli.display.values import show_value
 from gradcli.engine.backward.node_values import constant, raw, values_of
+from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle, more
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import inert
@@ -137,6 +138,7 @@ def _behind(root: Any) -> list[Any]:
     return sorted(seen, key=attrgetter("seq"))
 
 
+@no_grad()  # a view that nothing may be recorded of has a name, too
 def graph_of(
     root: Tensor, names: Mapping[str, Any], *, values: bool | Mapping[Node, Any] = False,
     grads: Mapping[Node, Any] | None = None,

@@ -63,7 +63,7 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
     ):  # fmt: skip
         return first.dtype.entry(value)
     refuse_derivative("add", **{name: value})
-    if not any(isinstance(v, Tensor) for v in operands):
+    if not any(hasattr(v, "dtype") for v in operands):
         return value
     dtype = dtypes.meeting(*operands)
     met, kind = dtype.kind, dtypes.meeting(value).kind

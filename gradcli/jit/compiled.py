@@ -216,7 +216,7 @@ class Compiled:
                 found = None
             if found is not None:
                 return entry.finish(found, tensors)
-        return eager.RUN[what](self.function, args, tensors)
+        return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
 
     def _generated(self, entry: Entry, args: list) -> tuple | None:
         """The results of the generated code; None where the engine should look at them."""

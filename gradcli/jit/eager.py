@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,15 @@ from gradcli.transforms.tree import over
 
 
 def tensor_of(value: Any) -> Tensor:
-    """An argument as a Tensor; a Python float as float64."""
+    """A number or an array as a Tensor; a Python float as float64."""
     array = np.asarray(value)
     return wrap(array, dtypes.dtype_of(array))
+
+
+def with_tensors(function: Callable) -> Callable:
+    """``function`` with tensors in place of the Python numbers among its results."""
+    numbered = partial(over, lambda v: tensor_of(v) if isinstance(v, Number) else v)
+    return lambda *args: numbered(function(*args))
 
 
 def plain(value: Any, tensors: bool) -> Any:

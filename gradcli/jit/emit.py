@@ -225,6 +225,8 @@ class Emitter:
     def on_numbers(self, ins: Instruction) -> str | None:
         """The expression on Python floats and bools, or None where NumPy has to be called."""
         op = ins.op
+        if scalar_kind(ins.out) == "b" and (is_arithmetic(op) or op.name == "add_scaled"):
+            return None  # True + True is 2 in Python
         words = [self.operand(a) for a in ins.args]
         sign = _INFIX.get(op.compute)
         if sign is not None:

@@ -22,13 +22,12 @@ from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit.ir import Instruction, NotTraceable, Value
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.transforms.tree import flatten
 
 LONGEST = 50_000
 """How many instructions a trace may have: a longer one costs more than it brings."""
 
-_REALS = frozenset((float, int, bool))
 _SINGLE = Size()
 _FLOATS = frozenset((dtypes.float64, dtypes.float32))
 _dtypes: dict[tuple, dtypes.DType] = {}
@@ -134,7 +133,7 @@ class Trace:
             if value.trace is not self:
                 raise NotTraceable("a value of another trace")
             return value
-        if cls in _REALS or cls is complex:
+        if is_number(value):
             return value
         if isinstance(value, Tensor | np.ndarray):
             return self.capture(value)
@@ -152,7 +151,7 @@ class Trace:
                 if not plain or (common is not None and a.dtype is not common):
                     break
                 common = a.dtype
-            elif a.__class__ is complex:
+            elif a.__class__ is complex or a.__class__ is bool:  # which some operators refuse
                 break
         else:
             if common is dtypes.float64 or (common is not None and op.dtypes != "where"):

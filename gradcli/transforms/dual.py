@@ -114,7 +114,7 @@ class Dual(Layer):
             return out
         _unshare(args, primals, tangents)
         with self.recorded(primals):
-            tangent = push_forward(op, primals, tangents, out, params)
+            tangent = push_forward(op, _met(op, primals, out), tangents, out, params)
             if tangent is None and op.recorded and op.kind == "constant":
                 tangent = OPERATORS["zeros_like"](out)  # a step has a tangent, as it has a gradient
             tangent = _in_type(tangent, out)
@@ -487,6 +487,13 @@ def _unshare(args: Sequence[Any], primals: list, tangents: list, kept: Sequence[
         )
         if not held and _is_recorded(primals, tangents):
             tangents[i] = snapshot(tangent, write=False)
+
+
+def _met(op: Any, primals: Sequence[Any], out: Any) -> Sequence[Any]:
+    """The primals in the type of floats that ``op`` computed in: rules are for that alone."""
+    if op.kind != "elementwise" or op.dtypes not in ("float", "promote") or out.is_complex():
+        return primals
+    return [a.to(out.dtype) if isinstance(a, Tensor) and not a.is_complex() else a for a in primals]
 
 
 def _in_type(tangent: Any, out: Any) -> Any:

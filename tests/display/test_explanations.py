@@ -80,6 +80,11 @@ def test_every_line_is_true(explained, expression):
     assert len(lines) >= 3
 
 
+def test_one_of_several_results_pulls_back(explained):
+    for expression in ("aminmax(x*3)[0]", "var_mean(x*3)[1]", "std_mean(x)[0]*2"):
+        assert "joint pulls back" in explained(expression, "--x", "1,2")
+
+
 def test_nothing_to_explain_and_too_much(explained, capsys):
     assert "nothing is computed" in explained("x", "--x", "3")
     assert run(["explain", "+".join(["x"] * 400), "--x", "1"]) == 3

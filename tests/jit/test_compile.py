@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli
+import gradcli.batch
 from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
@@ -166,6 +167,50 @@ def test_errors_are_the_engines():
     assert str(generated.value) == str(wanted.value)
     with pytest.raises(gradcli.ops.errors.Fault, match="scalar"):
         gradcli.compile(lambda x: x * 2).value_and_grad(np.ones(2))
+
+
+@pytest.mark.parametrize("text", ["x - (2 > 1)", "(2 > 1) - x", "x - (x.item() > 1)"])
+def test_a_truth_is_refused_where_the_engine_refuses_it(text):
+    function = eval(f"lambda x: {text}")
+    calls = (
+        lambda: function(gradcli.tensor(1.5)), lambda: gradcli.compile(function)(1.5),
+        lambda: gradcli.compile(function).jvp(1.5, 1.0),
+        lambda: eager.gradient(function, [1.5], False),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(gradcli.ops.errors.Fault, match="bool tensor"):
+            call()
+    found = gradcli.batch.run(text, {"x": [1.5, 2.5]})
+    assert [error["code"] for error in found.errors] == ["E0309", "E0309"]
+
+
+@pytest.mark.parametrize("number", [0.1, 3, True])
+def test_a_result_may_be_a_number_of_pythons(number):
+    """A float keeps all its digits; the derivatives are zero."""
+    c = gradcli.compile(lambda x: x * x if x > 0 else number)
+    assert c(-1.0) == c.value_and_grad(-1.0)[0] == c.hvp(-1.0, 1.0)[0] == number
+    assert c.jvp(-1.0, 1.0) == (number, 0)
+    assert c.value_and_grad(-1.0)[1] == (0.0,) and c.hvp(-1.0, 1.0)[1] == (0.0,)
+    many = gradcli.compile(lambda x: {"a": x, "b": [number, -number]} if x < 0 else x)
+    assert many(-1.0) == {"a": -1.0, "b": [number, -number]}
+    assert many(gradcli.tensor(-1.0))["b"][0].item() == number
+
+
+@pytest.mark.parametrize("alpha", [1, 2, True, 2.5, 1j])
+def test_truths_are_added_and_scaled_as_on_the_engine(alpha):
+    cases = (
+        lambda x: gradcli.add(x > 1, x > 0, alpha=alpha), lambda x: gradcli.add(x, x, alpha=alpha),
+        lambda x: gradcli.sub(x, 2, alpha=alpha), lambda x: (x > 1) * (x > 0),
+    )  # fmt: skip
+    for function in cases:
+        try:
+            want = function(gradcli.tensor(1.5, dtype=gradcli.float64)).item()
+        except gradcli.ops.errors.Fault as fault:
+            with pytest.raises(type(fault), match=str(fault).splitlines()[0]):
+                gradcli.compile(function)(1.5)
+        else:
+            found = gradcli.compile(function)(1.5)
+            assert found == want and isinstance(found, type(want))
 
 
 def test_nothing_flows_through_a_branch_not_taken():

@@ -14,6 +14,7 @@ import pytest
 import gradcli as torch
 from gradcli import func
 from gradcli.ops import OPERATORS
+from gradcli.ops.errors import Fault
 from tests.ops.rows import weights
 from tests.ops.table import ROWS
 from tests.support.families import family
@@ -151,3 +152,23 @@ def test_second_derivatives_under_vmap(name):
     hessian = func.hessian(s.loss)
     mapped = func.vmap(lambda *x: hessian(*x))(*s.stacks)
     agree(mapped, [hessian(*s.at(i)) for i in range(2)], 1e-8)
+
+
+TYPES = (torch.bool, torch.int64, torch.float16, torch.float32)
+MIXED = [o for o in OPERATORS.values() if o.kind == "elementwise" and o.arity == 2 and any(o.rules)]
+
+
+@pytest.mark.parametrize("op", MIXED, ids=lambda op: op.name)
+def test_forward_meets_operands_of_other_types_as_reverse_does(op):
+    """No digit is lost to the type of the other operand, and no truth refused that answers."""
+    x = torch.tensor([0.7, 0.4], dtype=torch.float64)
+    for dtype in TYPES:
+        other = torch.tensor([0.9, 1.3]).to(dtype)
+        for function in (lambda x, o=other: op(x, o), lambda x, o=other: op(o, x)):
+            leaf = x.clone().requires_grad_()
+            try:
+                (want,) = torch.autograd.grad(function(leaf).sum(), leaf)
+            except Fault:
+                continue
+            found = func.jvp(function, (x,), (torch.ones_like(x),))[1]
+            np.testing.assert_allclose(found, want, rtol=1e-12, err_msg=f"{dtype}")

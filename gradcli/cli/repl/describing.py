@@ -10,6 +10,7 @@ from gradcli.cli.commands.ops import facts
 from gradcli.cli.repl.session import LAST_BUT_ONE, Session
 from gradcli.display.values import show_value
 from gradcli.engine import Tensor
+from gradcli.engine.grad_mode import no_grad
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import Lazy
 from gradcli.language.names.attributes import CALL, READ
@@ -75,6 +76,7 @@ def signature(name: str, function: Any) -> str:
     return f"{name}{text}"
 
 
+@no_grad()  # a view that nothing may be recorded of is shown, too
 def brief(value: Any) -> str:
     """A value in a few columns."""
     if isinstance(value, Tensor):
@@ -104,14 +106,14 @@ def kind(value: Any) -> str:
     return value.kind.partition(" ")[0] if isinstance(value, Lazy) else type(value).__name__
 
 
+@no_grad()
 def standing(value: Any) -> str:
     """The place of a tensor in the graph, and whether it has a gradient."""
     if not isinstance(value, Tensor) or not value.requires_grad:
         return ""
-    if value.is_leaf:
-        return "leaf" if value.grad is None else "leaf, with grad"
-    kept = value.retains_grad and value.grad is not None
-    return value.edge.origin.name() + (", with grad" if kept else "")  # type: ignore[union-attr]
+    edge = value.edge
+    name, kept = ("leaf", True) if edge.leaf else (edge.name(), value.retains_grad)
+    return name + (", with grad" if kept and value.grad is not None else "")
 
 
 def _variable(session: Session, name: str) -> str:

@@ -20,6 +20,7 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType
 from gradcli.engine.graph.node import AccumulateGrad, Node, next_number
 from gradcli.engine.record.index_writes import counts, restore_counts
+from gradcli.engine.tensor.stale_view import place_of, put_at
 from gradcli.engine.undo_log import UndoLog
 from gradcli.language.limits.sizes import Lazy
 from gradcli.language.names.settings import drawing_states, restore_drawing
@@ -97,7 +98,8 @@ class Snapshot:
         for tensor, kind, array, dtype, edge, meta in self._tensors:
             if tensor.__class__ is not kind:
                 tensor.__class__ = kind
-            tensor.array, tensor._dtype, tensor.edge, tensor.meta = array, dtype, edge, meta
+            tensor.array, tensor._dtype, tensor.meta = array, dtype, meta
+            put_at(tensor, edge)
         for value, put_back, state in self._others:
             put_back(value, state)
         for replay, place in self._replays:
@@ -138,7 +140,7 @@ class Snapshot:
                 except Fault:  # a parameter of a lazy layer has none yet
                     others.append((value, _restore_uninitialized, (kind, dict(value.__dict__))))
                     continue
-                edge, meta = value.edge, value.meta
+                edge, meta = place_of(value), value.meta
                 tensors.append((value, kind, array, value.dtype, edge, meta))
                 if not isinstance(array, np.generic):
                     memory.append(array)

@@ -198,6 +198,7 @@ class Part:
     rules: tuple[Callable[..., Any] | None, ...] = ()
     variadic = True
     entrywise = False
+    dtypes: str | None = None
     node: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, name: str, kind: str) -> None:

@@ -172,13 +172,14 @@ def flipped_view(x: Tensor) -> Tensor:
 def _as_computed(value: Any, raw: Any, whole: bool) -> Any:
     """An input in the element type it was computed with, where a rule could read it as wider.
 
-    With ``whole`` so are whole numbers, whose squares would wrap around; a later write to them is
-    noticed as one to the input.
+    With ``whole`` also as narrower: the squares of whole numbers would wrap around, and a logarithm
+    would have the digits of a half. A later write to them is noticed as one to the input.
     """
     if not isinstance(value, Plain) or raw is value.array:
         return value
-    if whole and value.dtype.kind < 2 and raw.dtype.kind in "fc":
-        out = wrap(raw, dtypes.dtype_of(raw))
+    kind = raw.dtype.kind
+    if whole and kind in "fc" and (value.dtype.kind < 2 or kind == value.array.dtype.kind):
+        out = wrap(raw, dtypes.dtype_of(raw), value.edge)
         out.meta = value._meta()
         return out
     if np.result_type(value.array.dtype, raw.dtype) == raw.dtype:

@@ -16,6 +16,8 @@ _quiet: Any = no_grad()
 _ordinary: Any = Tensor
 place_of: Any = Slots.edge.__get__  # type: ignore[attr-defined]
 """The place in the graph of any tensor, a stale one's too."""
+put_at: Any = Slots.edge.__set__  # type: ignore[attr-defined]
+"""Set it, and leave the tensor's class as it is."""
 
 
 class StaleView(Tensor):
@@ -34,7 +36,7 @@ class StaleView(Tensor):
 
     @edge.setter
     def edge(self, edge: Any) -> None:
-        Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
+        put_at(self, edge)
         ordinary: Any = ConjView if self._flips else Tensor
         self.__class__ = ordinary
 
@@ -84,7 +86,7 @@ class LateView(Tensor):
 
     @edge.setter
     def edge(self, edge: Any) -> None:
-        Slots.edge.__set__(self, edge)  # type: ignore[attr-defined]
+        put_at(self, edge)
         self.__class__ = _ordinary
 
 
@@ -94,7 +96,7 @@ for _kind in (StaleView, StaleConjView, LateView):
 
 def follow_later(view: Tensor, base: Tensor) -> None:
     """``view``, of class Tensor or LateView, is to read its entries from ``base`` as that is."""
-    Slots.edge.__set__(view, base)  # type: ignore[attr-defined]
+    put_at(view, base)
     view.__class__ = LateView
 
 

@@ -118,6 +118,30 @@ def test_a_write_to_an_index_goes_back(session):
     assert run(session, "x.grad.tolist()") == [5.0, 3.0]
 
 
+STALE = (
+    "a = torch.tensor(1.5, requires_grad=True)", "w = torch.tensor([1., 2.]) * 1", "q, p = w",
+    "w[1] = a",
+)  # fmt: skip
+
+
+def test_a_view_that_nothing_may_be_recorded_of_stops_nothing(session, capsys):
+    """The session goes on; the view is shown and described, and is the same after an undo."""
+    run(session, *STALE, "k = 3")
+    shell = Shell(Settings())
+    shell.session = session
+    for line in (":vars", "?p", ":graph w"):
+        shell.take(line)
+    said = capsys.readouterr()
+    assert said.out.count("Invalid") == 3 and "w = put" in said.out and not said.err
+    assert session.undo().text == "k = 3"
+    fails(session, "p * 2", "E0409")
+    fails(session, "w.detach_(); zeros(2).view(5)", "E0306")
+    fails(session, "p * 2", "E0409")
+    session.undo()  # the write to the base
+    assert run(session, "p * 2").tolist() == 4.0
+    assert run(session, "w.tolist()") == [1.0, 2.0]
+
+
 ITERATORS = (
     "iter([1, 2, 3, 4])", "count(1)", "(v for v in range(1, 9))", "map(abs, [-1, -2, -3, -4])",
     "iter({1: 0, 2: 0, 3: 0, 4: 0})", "iter(range(1, 5))", "filter(None, [0, 1, 2, 3, 4])",

@@ -179,6 +179,33 @@ def test_the_first_on_the_way_forward():
     assert first_nonfinite(torch.tensor(nan)) is None
 
 
+SEVERAL = (
+    "torch.aminmax(x / 0)[0]", "torch.var_mean(x.log())[0]", "torch.std_mean(x.log())[1]",
+    "torch.slogdet(x.outer(x) / 0)[1]", "torch.frexp(x / 0)[0].sum()", "x.log().max(0)[0]",
+    "x.log().sort()[0].sum()", "x.log().split(1)[0].sum()", "x.log().unbind()[0]", "Twice(x)[1]",
+)  # fmt: skip
+
+
+class Twice(Function):
+    """Two results, one of them not finite."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x.log().sum()
+
+    @staticmethod
+    def backward(ctx, g, h):
+        return g * 2
+
+
+@pytest.mark.parametrize("text", SEVERAL)
+def test_one_of_several_results_is_followed(text):
+    x = leaf([-1.0, 2.0])
+    found = first_nonfinite(eval(text, {"torch": torch, "x": x, "Twice": Twice.apply}))
+    assert found.reaches and not np.isfinite(found.value)
+    assert found.operator in ("log", "div", "output")
+
+
 def test_operands_of_two_and_of_numbers():
     x, y = leaf([1.0, 0.0]), leaf([2.0, 0.0])
     found = first_nonfinite((x / y).sum())
