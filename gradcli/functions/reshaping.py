@@ -362,7 +362,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
         said = f"but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         raise bad_dim(f"expected rotation dims to be different, {said}")
     flips = ((), (dims[1],), tuple(dims), (dims[0],))[k % 4]
-    turned = O["flip"](input, flips) if flips else O["clone"](input)
+    turned = O["flip"](input, flips) if flips else rowwise(O["clone"](input))
     turned = of_its_own(O["transpose"](turned, *dims)) if k % 2 else turned
     return called(turned, "Rot90Backward0", input)
 

@@ -16,7 +16,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import index_parts, of_index, of_write
-from gradcli.ops.dims import copy_order, in_rows, normal_dim, strided_view
+from gradcli.ops.dims import copy_order, in_rows, laid_as, normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
@@ -41,9 +41,7 @@ def _getitem(x: Any, index: Any = ()) -> Any:
         if not is_basic(index):
             if budget.on:
                 _charge_picked(x, index)
-            found = x[index]
-            # NumPy puts what arrays pick first in memory; PyTorch keeps the order of x.
-            return in_rows(found) if x.strides[-1:] == (x.itemsize,) else found
+            return _picked(x[index], x, index)
         # The trailing Ellipsis keeps a 0-d result a view of x instead of a copied scalar.
         parts = index if isinstance(index, tuple) else (index,)
         parts = parts if Ellipsis in parts else (*parts, Ellipsis)
@@ -53,6 +51,28 @@ def _getitem(x: Any, index: Any = ()) -> Any:
     if not found.size and found.__class__ is np.ndarray:
         return _begun(found, x, parts)
     return _stepped(found, x, parts) if None in parts else found
+
+
+def _picked(found: Any, x: Any, index: Any) -> Any:
+    """What arrays pick of ``x``: PyTorch keeps the order in memory of the dimensions of ``x`` that
+    are left, where NumPy has those of the arrays first."""
+    if x.__class__ is not np.ndarray or x.flags.c_contiguous or not found.size:
+        return in_rows(found)
+    parts = index if isinstance(index, tuple) else (index,)
+    picks, one = [], []  # and an index of one entry of each array
+    for i, p in enumerate(parts):
+        if p is None or p is Ellipsis or isinstance(p, slice):
+            one.append(p)
+            continue
+        picks.append(i)
+        one += [0] * (p.ndim if getattr(p, "dtype", None) == np.bool_ else 1)
+    left = x[tuple(one if Ellipsis in one else (*one, Ellipsis))]
+    place, steps = 0, [*left.strides]
+    if picks[-1] - picks[0] < len(picks):  # side by side, else they come first
+        after = len(parts) - picks[-1] - 1
+        place = left.ndim - after if Ellipsis in parts[: picks[0]] else picks[0]
+    steps[place:place] = [0] * (found.ndim - left.ndim)
+    return laid_as(found, strided_view(left, found.shape, steps))
 
 
 def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:
