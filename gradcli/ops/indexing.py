@@ -16,7 +16,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import index_parts, of_index, of_write
-from gradcli.ops.dims import copy_order, in_rows, laid_as, normal_dim, strided_view
+from gradcli.ops.dims import copy_order, in_rows, normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
@@ -54,25 +54,16 @@ def _getitem(x: Any, index: Any = ()) -> Any:
 
 
 def _picked(found: Any, x: Any, index: Any) -> Any:
-    """What arrays pick of ``x``: PyTorch keeps the order in memory of the dimensions of ``x`` that
-    are left, where NumPy has those of the arrays first."""
-    if x.__class__ is not np.ndarray or x.flags.c_contiguous or not found.size:
+    """What arrays pick of ``x``: NumPy has their dimensions first in memory, and PyTorch lays it in
+    rows where the dimensions of ``x`` that are left lie so."""
+    if x.flags.c_contiguous or not found.size:
         return in_rows(found)
-    parts = index if isinstance(index, tuple) else (index,)
-    picks, one = [], []  # and an index of one entry of each array
-    for i, p in enumerate(parts):
-        if p is None or p is Ellipsis or isinstance(p, slice):
-            one.append(p)
-            continue
-        picks.append(i)
-        one += [0] * (p.ndim if getattr(p, "dtype", None) == np.bool_ else 1)
-    left = x[tuple(one if Ellipsis in one else (*one, Ellipsis))]
-    place, steps = 0, [*left.strides]
-    if picks[-1] - picks[0] < len(picks):  # side by side, else they come first
-        after = len(parts) - picks[-1] - 1
-        place = left.ndim - after if Ellipsis in parts[: picks[0]] else picks[0]
-    steps[place:place] = [0] * (found.ndim - left.ndim)
-    return laid_as(found, strided_view(left, found.shape, steps))
+    one: list[Any] = []  # an index of one entry of each array
+    for p in index if isinstance(index, tuple) else (index,):
+        count = p.ndim if getattr(p, "dtype", None) == np.bool_ else 1
+        one += [p] if is_basic(p) else [0] * count
+    left = [step for step in x[tuple(one)].strides if step]
+    return in_rows(found) if left == sorted(left, reverse=True) else found
 
 
 def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:

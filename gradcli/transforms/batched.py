@@ -57,17 +57,6 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def _led_by_batches(value: Batched) -> Batched:
-    """A new result with its batches outermost in memory: each element lies as it would alone."""
-    for part, batches in parts_of(value):
-        array, steps = part.array, part.array.strides
-        if array.ndim > batches and not array.flags.c_contiguous and part.meta is None:
-            inner = sorted(range(batches, array.ndim), key=lambda d: -steps[d])
-            order = [*range(batches), *inner]
-            part.array = array.transpose(order).copy().transpose(np.argsort(order))
-    return value
-
-
 class Batched(Layer):
     """``count`` values side by side."""
 
@@ -102,8 +91,7 @@ class Batched(Layer):
             if rule is not None:
                 found = rule(op, _Split(args, level), {**op.params, **params})
                 if found is not NotImplemented:
-                    made = Batched(found, level)
-                    return self._noted(made if op.moves else _led_by_batches(made), op, args)
+                    return self._noted(Batched(found, level), op, args)
         return self._each(lambda i: op(*pick(args, level, i), **pick(params, level, i)))
 
     def alive(self) -> int:
@@ -350,7 +338,8 @@ class Batched(Layer):
 
     def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
         made = Batched(create(self.value, *value, **options), self.__gradcli_rank__)
-        return _led_by_batches(made)
+        _apart(made, 0, ())
+        return made
 
     def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
         full = (self.count, *size)

@@ -42,8 +42,6 @@ RESULTS: dict[str, tuple[tuple | None, bool, tuple]] = {
     "m.T.repeat(1, 1)": (None, False, (4, 1)),
     "m.T.put(torch.tensor([1]), m[0, :1])": (None, False, (1, 4)),
     "x.mT[:, [0, 2]]": (None, False, (6, 3, 1)),
-    "x.permute(2, 0, 1)[:, [0, 1]]": (None, False, (1, 8, 16)),
-    "x.permute(2, 0, 1)[..., [[0], [1]]]": (None, False, (2, 16, 1, 1)),
     "x.mT[..., None, [0, 1], :]": (None, False, (6, 6, 3, 1)),
     "x.permute(1, 2, 0)[1, :, [0, 1]]": (None, False, (2, 1)),
     "m.T[:, [3, 0]]": (None, False, (2, 1)),
