@@ -163,6 +163,8 @@ class Checked:
 
     def in_module(self, node: n.Node) -> tuple[n.Name, str] | None:
         """``torch`` and ``"linalg.norm"`` for a chain of attributes that begins with a module."""
+        if not self.modules:
+            return None
         path: list[str] = []
         while isinstance(node, n.Attribute) and len(path) <= LONGEST_PATH:
             path.append(node.name)
