@@ -14,7 +14,8 @@ numbers, code objects run at 1.0 to 1.6 times CPython's own time, closures sever
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Sequence
+import itertools
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
 from gradcli.engine.tensor.tensor import Tensor
@@ -27,6 +28,10 @@ from gradcli.language.names.context_managers import SWITCHES, TAKES
 from gradcli.language.syntax import nodes as n
 
 DEEP = 40
+MOST_KEYWORDS = 100
+"""More named arguments are passed by a dictionary: CPython compares each with each."""
+LONG = 1 << 16
+"""In a text of more characters a test for tensors costs more to compile than it saves."""
 LOAD, STORE = ast.Load(), ast.Store()
 
 Made = TypeVar("Made", bound=ast.AST)
@@ -149,6 +154,12 @@ def _stays(code: ast.expr) -> bool:
     return number or isinstance(code, ast.Name)
 
 
+def _merged(keywords: Iterable[ast.keyword]) -> list[ast.keyword]:
+    """Named arguments as one dictionary of them."""
+    names, values = zip(*((Constant(one.arg), one.value) for one in keywords), strict=True)
+    return [ast.keyword(None, ast.Dict([*names], [*values]))]
+
+
 def _element(node: n.Comprehension) -> n.Expr:
     """What a comprehension collects: of a dictionary, pairs."""
     element = node.element
@@ -216,6 +227,7 @@ class Lowerer:
     ) -> None:  # fmt: skip
         self.lists_in_place = lists_in_place
         self.keep = keep
+        self.short = len(checked.source.text) <= LONG
         self.trace = trace
         self.checked = checked
         self.inputs = inputs
@@ -425,7 +437,7 @@ class Lowerer:
             code: ast.expr = BinOp(left.code, OPERATORS[node.op], right.code)
         elif node.op in GUARDED and not inexact:
             code = self.call(GUARDED[node.op], left.code, right.code)
-            if node.op in "+*" and _stays(left.code) and _stays(right.code):
+            if node.op in "+*" and self.short and _stays(left.code) and _stays(right.code):
                 code = self._of_tensors(node.op, left.code, right.code, code)
         elif node.op in ("<<", ">>") or (node.op == "%" and not left.inexact):
             code = self.call(GUARDED[node.op], left.code, right.code)
@@ -761,7 +773,10 @@ class Lowerer:
         if own and keywords:
             # A function of the program: its parameters carry generated names.
             target = self.call("h_keywords", target)
-        elif not own and not keywords and isinstance(target, ast.Name):
+        if len(keywords) > MOST_KEYWORDS:
+            runs = itertools.groupby(keywords, lambda one: one.arg is not None)
+            keywords = [one for named, run in runs for one in (_merged(run) if named else run)]
+        if not own and not keywords and isinstance(target, ast.Name):
             starred = any(isinstance(arg, ast.Starred) for arg in args)
             if len(args) in (1, 2) and not starred:
                 target = self.by_count(target, len(args))
