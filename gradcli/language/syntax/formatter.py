@@ -28,9 +28,10 @@ def formatted(source: Source | str, mode: str = "file") -> str:
     """
     if isinstance(source, str):
         source = Source(source)
-    module = parser.parse(source, mode)
-    lexer = parser.shared_parser().lexer
+    shared = parser.shared_parser()
+    lexer = shared.lexer
     tokens = lexer.lex(source, mode)
+    module = shared.tree(tokens, mode)
     layout = [lexer.kind[name] for name in ("_NEWLINE", "_INDENT", "_DEDENT", "$END")]
     lines = _Lines(source.text, tokens, layout)
     printed = _printed(module, lines)
