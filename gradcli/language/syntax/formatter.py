@@ -185,7 +185,7 @@ class _Writer:
         """The comment after a logical line that ends at ``end``."""
         if self.next < len(self.comments):
             at, comment = self.comments[self.next]
-            if "\n" not in self.text[end:at]:
+            if self.text.find("\n", end, at) < 0:
                 self.next += 1
                 self.last = at + len(comment)
                 return f"  {comment}"
