@@ -30,8 +30,6 @@ from gradcli.language.syntax import nodes as n
 DEEP = 40
 MOST_KEYWORDS = 100
 """More named arguments are passed by a dictionary: CPython compares each with each."""
-LONG = 1 << 16
-"""In a text of more characters a test for tensors costs more to compile than it saves."""
 LOAD, STORE = ast.Load(), ast.Store()
 
 Made = TypeVar("Made", bound=ast.AST)
@@ -227,7 +225,6 @@ class Lowerer:
     ) -> None:  # fmt: skip
         self.lists_in_place = lists_in_place
         self.keep = keep
-        self.short = len(checked.source.text) <= LONG
         self.trace = trace
         self.checked = checked
         self.inputs = inputs
@@ -437,7 +434,8 @@ class Lowerer:
             code: ast.expr = BinOp(left.code, OPERATORS[node.op], right.code)
         elif node.op in GUARDED and not inexact:
             code = self.call(GUARDED[node.op], left.code, right.code)
-            if node.op in "+*" and self.short and _stays(left.code) and _stays(right.code):
+            tested = node.op in "+*" and _stays(left.code) and _stays(right.code)
+            if tested and not self.checked.long:  # there they cost more than they save
                 code = self._of_tensors(node.op, left.code, right.code, code)
         elif node.op in ("<<", ">>") or (node.op == "%" and not left.inexact):
             code = self.call(GUARDED[node.op], left.code, right.code)

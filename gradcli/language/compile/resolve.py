@@ -105,6 +105,7 @@ class _Scope:
 
 
 LONGEST_PATH = 8
+LONG = 1 << 16
 """No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
 
 
@@ -155,6 +156,11 @@ class Checked:
         self.prefixes: dict[int, str] = {}
         self.data = False
         self.sums = 0
+
+    @property
+    def long(self) -> bool:
+        """Whether making code of the text takes longer than most runs of it."""
+        return len(self.source.text) > LONG
 
     @property
     def free(self) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import tracemalloc
 
-from gradcli.language.compile.lower import LONG, Name, lower
-from gradcli.language.compile.resolve import check
+from gradcli.language.compile.lower import Name, lower
+from gradcli.language.compile.resolve import LONG, check
 from gradcli.language.runtime.run import prepare
 from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.source import Source
