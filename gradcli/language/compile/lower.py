@@ -1461,7 +1461,7 @@ def _placed(tree: ast.Module) -> None:
             if item.__class__ not in _SLOTTED:
                 item.col_offset, item.end_lineno, item.end_col_offset = 0, line, 0
         for name in item._fields:
-            held = getattr(item, name, None)
+            held: Any = getattr(item, name, None)
             for part in held if held.__class__ is list else (held,):
                 kind = part.__class__
                 if kind is Name or kind is Constant:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import tracemalloc
 
+import gradcli
+from gradcli.language.compile import resolve
 from gradcli.language.compile.lower import Name, lower
 from gradcli.language.compile.resolve import LONG, check
 from gradcli.language.runtime.run import prepare
@@ -49,3 +51,16 @@ def test_code_of_a_long_text_has_no_tests_for_tensors():
         found = made(f"y = x\nfor i in range(2):\n{line}{text}\n")
         counts.append(sum(type(node) is Name for node in ast.walk(found)))
     assert counts[1] < counts[0]
+
+
+@family("link", [".T", "[0:]", ".sin()", "[...].cos()"])
+def test_a_chain_in_a_long_text_is_walked(link, monkeypatch):
+    text = "x" + link * 300
+    found = []
+    for long in (10, LONG):
+        monkeypatch.setattr(resolve, "LONG", long)
+        program = prepare(text)
+        value = program.run({"x": gradcli.tensor([0.5, 2.0])}).value
+        found.append((value.tolist(), program.generated is None))
+    assert found[0][0] == found[1][0]
+    assert [walked for _, walked in found] == [True, False]
