@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -232,4 +233,18 @@ def test_work_is_limited() -> None:
     with v.limited(10), pytest.raises(Exception, match="too large"):
         for _ in range(20):
             v.product([], v.ONE, ())
+    v.reset()
+
+
+@family("factor", ["1.5", "1.5*x"])
+def test_long_coefficients_are_work(factor: str) -> None:
+    """The numbers of a product would else be as many digits as it has factors, at each of them."""
+    v.reset()
+    number = v.scale(
+        v.factor(v.base("symbol", "x")) if "x" in factor else v.number(1), Fraction(3, 2)
+    )
+    total = number
+    with v.limited(20_000), pytest.raises(Exception, match="too large"):
+        for _ in range(6000):
+            total = v.mul(total, number)
     v.reset()

@@ -14,8 +14,9 @@ numbers, code objects run at 1.0 to 1.6 times CPython's own time, closures sever
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Sequence
-from typing import Any
+import itertools
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any, TypeVar
 
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.resolve import METHOD_MARKS, Checked
@@ -27,18 +28,38 @@ from gradcli.language.names.context_managers import SWITCHES, TAKES
 from gradcli.language.syntax import nodes as n
 
 DEEP = 40
+MOST_KEYWORDS = 100
+"""More named arguments are passed by a dictionary: CPython compares each with each."""
 LOAD, STORE = ast.Load(), ast.Store()
+
+Made = TypeVar("Made", bound=ast.AST)
+
+
+def _slotted(kind: type[Made]) -> type[Made]:
+    """The same kind of node in a third of its memory: without a dictionary, and on one line.
+
+    Only a line number is kept of the place, which is all that generated code has.
+    """
+    slots = {"__slots__": (*kind._fields, "lineno"), "col_offset": 0, "end_col_offset": 0}
+    made: Any = type(kind.__name__, (kind,), slots)
+    made.end_lineno = made.lineno
+    return made  # type: ignore[no-any-return]
+
+
+Name, Call, Constant = _slotted(ast.Name), _slotted(ast.Call), _slotted(ast.Constant)
+BinOp, Compare, IfExp = _slotted(ast.BinOp), _slotted(ast.Compare), _slotted(ast.IfExp)
+Assign = _slotted(ast.Assign)
 
 Lowering = Generator[Any, Any, Any]
 """Lowers one node: yields the children to be lowered first and is sent what they became."""
 
 OPERATORS = {
-    "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod,
-    "**": ast.Pow, "@": ast.MatMult, "&": ast.BitAnd, "|": ast.BitOr,
+    "+": ast.Add(), "-": ast.Sub(), "*": ast.Mult(), "/": ast.Div(), "//": ast.FloorDiv(),
+    "%": ast.Mod(), "**": ast.Pow(), "@": ast.MatMult(), "&": ast.BitAnd(), "|": ast.BitOr(),
 }  # fmt: skip
 COMPARISONS = {
-    "==": ast.Eq, "!=": ast.NotEq, "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE,
-    "is": ast.Is, "is not": ast.IsNot, "in": ast.In, "not in": ast.NotIn,
+    "==": ast.Eq(), "!=": ast.NotEq(), "<": ast.Lt(), "<=": ast.LtE(), ">": ast.Gt(),
+    ">=": ast.GtE(), "is": ast.Is(), "is not": ast.IsNot(), "in": ast.In(), "not in": ast.NotIn(),
 }  # fmt: skip
 COMPARED = {
     "==": "h_eq", "!=": "h_ne", "<": "h_lt", "<=": "h_le", ">": "h_gt", ">=": "h_ge",
@@ -131,6 +152,12 @@ def _stays(code: ast.expr) -> bool:
     return number or isinstance(code, ast.Name)
 
 
+def _merged(keywords: Iterable[ast.keyword]) -> list[ast.keyword]:
+    """Named arguments as one dictionary of them."""
+    names, values = zip(*((Constant(one.arg), one.value) for one in keywords), strict=True)
+    return [ast.keyword(None, ast.Dict([*names], [*values]))]
+
+
 def _element(node: n.Comprehension) -> n.Expr:
     """What a comprehension collects: of a dictionary, pairs."""
     element = node.element
@@ -203,6 +230,7 @@ class Lowerer:
         self.inputs = inputs
         self.places: list[n.Node] = [checked.module]
         self.constants: dict[str, Any] = {}
+        self.helpers: dict[str, ast.Name] = {}
         self.out: list[ast.stmt] = []
         self.temporaries = 0
         self.row = ""  # the name of that of the columns in a long sum
@@ -216,22 +244,51 @@ class Lowerer:
     # -- the driver ----------------------------------------------------------------------------
 
     def run(self, root: Any) -> Any:
-        """Lower without recursion: a stack of suspended generators, each with its line."""
-        stack = [self.visit(root)]
+        """Lower without recursion: a stack of suspended generators, each with its line and the
+        nodes that begin with what it lowers, for which none has to wait."""
+        stack = [self.innermost(root)]
         value = None
         while stack:
-            generator, self.line = stack[-1]
+            generator, self.line, around = stack[-1]
             try:
                 child = generator.send(value)
             except StopIteration as done:
-                stack.pop()
                 value = done.value
                 if value.__class__ is Value and not hasattr(value.code, "lineno"):
                     value.code.lineno = self.line
+                if around:
+                    generator, line = self.visit(around.pop())
+                    next(generator)  # asks for the value that is there
+                    stack[-1] = generator, line, around
+                else:
+                    stack.pop()
             else:
-                stack.append(self.visit(child))
+                stack.append(self.innermost(child))
                 value = None
         return value
+
+    def innermost(self, node: Any) -> tuple[Lowering, int, list[n.Node]]:
+        """The generator that lowers what a node begins with, its line, and the nodes around it."""
+        around: list[n.Node] = []
+        while (first := self.first(node)) is not None:
+            around.append(node)
+            node = first
+        return (*self.visit(node), around)
+
+    def first(self, node: Any) -> n.Node | None:
+        """What is lowered before all else where chains of such nodes can be long, as in x*y*z."""
+        kind = node.__class__
+        if kind is n.Binary:
+            return node.left  # type: ignore[no-any-return]
+        if kind is n.Unary:
+            return node.operand  # type: ignore[no-any-return]
+        if kind is n.Subscript:
+            return node.value  # type: ignore[no-any-return]
+        part = node.func if kind is n.Call else node
+        if part.__class__ is not n.Attribute or self.checked.in_module(part) is not None:
+            return None
+        special = part is node and getattr(part.value, "name", "") == "__class__"
+        return None if special else part.value  # type: ignore[no-any-return]
 
     def visit(self, node: Any) -> tuple[Lowering, int]:
         """The generator that lowers a node, or a block where ``node`` is a tuple of statements."""
@@ -255,18 +312,25 @@ class Lowerer:
 
     def name(self, name: str) -> ast.Name:
         """A variable of the generated code, read."""
-        return ast.Name(name, LOAD)
+        return Name(name, LOAD)
+
+    def helper(self, name: str) -> ast.Name:
+        """A helper of the generated code: one node for all its uses, as it is always there."""
+        found = self.helpers.get(name)
+        if found is None:
+            found = self.helpers[name] = Name(name, LOAD)
+        return found
 
     def assign(self, name: str, code: ast.expr) -> ast.Assign:
         """``name = code`` in the generated code."""
-        return ast.Assign([ast.Name(name, STORE)], code)
+        return Assign([Name(name, STORE)], code)
 
     def call(self, function: str, *args: ast.expr, at: n.Node | None = None) -> ast.Call:
         """A call of a helper or function of the generated code, by position only.
 
         ``at`` is what it comes from, where that is not what the code around it comes from.
         """
-        made = ast.Call(ast.Name(function, LOAD), list(args), [])
+        made = Call(self.helper(function), list(args), [])
         if at is not None:
             made.lineno = self.line_of(at)
         return made
@@ -284,9 +348,9 @@ class Lowerer:
     def table(self, name: str) -> ast.expr:
         """A name of the language: a number as it is, a function by its global ``g_name``."""
         if name in names.CONSTANTS:
-            return ast.Constant(names.CONSTANTS[name])
+            return Constant(names.CONSTANTS[name])
         self.constants[f"g_{name}"] = names.function(name)
-        return ast.Name(f"g_{name}", LOAD)
+        return Name(f"g_{name}", LOAD)
 
     def variable(self, name: n.Name) -> str:
         """What a variable is called in generated code."""
@@ -333,16 +397,16 @@ class Lowerer:
         if id(node) in self.checked.variables or node.id in self.inputs:
             counter = id(node) in self.counters and node.id not in self.inputs
             bits = COUNTER if counter else 0
-            return Value(ast.Name(self.variable(node), LOAD), 1, bits=bits)
+            return Value(Name(self.variable(node), LOAD), 1, bits=bits)
         if node.id in self.checked.imported:
             name = self.constant("k_", self.checked.imported[node.id])
-            return Value(ast.Name(name, LOAD), 1)
+            return Value(Name(name, LOAD), 1)
         if node.id in self.checked.modules:
             said = f"`{node.id}` is a module, not a value"
             mend = f"write {node.id}.sin(x)"
             raise SyntaxFault("E0206", said, self.checked.source, node.start, node.end, help=mend)
         if node.id == "__name__":
-            return Value(ast.Constant("__main__"), 1)
+            return Value(Constant("__main__"), 1)
         value = names.CONSTANTS.get(node.id)
         return Value(self.table(node.id), 1, value is not None)
         yield
@@ -351,12 +415,12 @@ class Lowerer:
         """A number as written; of a whole one it is known how many bits it has."""
         value = node.value
         bits = value.bit_length() + 1 if isinstance(value, int) else 0
-        return Value(ast.Constant(value), 1, not bits, bits)
+        return Value(Constant(value), 1, not bits, bits)
         yield
 
     def String(self, node: n.String | n.Literal) -> Lowering:
         """A text, ``True``, ``False``, ``None`` or ``...`` as written."""
-        return Value(ast.Constant(node.value), 1)
+        return Value(Constant(node.value), 1)
         yield
 
     Literal = String
@@ -367,15 +431,16 @@ class Lowerer:
         inexact = left.inexact or right.inexact
         bits = _bits(node.op, left.bits, right.bits)
         if bits:
-            code: ast.expr = ast.BinOp(left.code, OPERATORS[node.op](), right.code)
+            code: ast.expr = BinOp(left.code, OPERATORS[node.op], right.code)
         elif node.op in GUARDED and not inexact:
             code = self.call(GUARDED[node.op], left.code, right.code)
-            if node.op in "+*" and _stays(left.code) and _stays(right.code):
+            tested = node.op in "+*" and _stays(left.code) and _stays(right.code)
+            if tested and not self.checked.long:  # there they cost more than they save
                 code = self._of_tensors(node.op, left.code, right.code, code)
         elif node.op in ("<<", ">>") or (node.op == "%" and not left.inexact):
             code = self.call(GUARDED[node.op], left.code, right.code)
         else:
-            code = ast.BinOp(left.code, OPERATORS[node.op](), right.code)
+            code = BinOp(left.code, OPERATORS[node.op], right.code)
         depth = max(left.depth, right.depth) + 1
         return Value(code, depth, inexact or node.op == "/", bits if node.op != "/" else 0)
 
@@ -385,11 +450,11 @@ class Lowerer:
         if not tests:
             return guarded
         test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-        return ast.IfExp(test, ast.BinOp(left, OPERATORS[op](), right), guarded)
+        return IfExp(test, BinOp(left, OPERATORS[op], right), guarded)
 
     def is_tensor(self, code: ast.Name) -> ast.expr:
         """A test for a Tensor, and nothing derived from it."""
-        return ast.Compare(self.call("h_type", code), [ast.Is()], [self.name("h_Tensor")])
+        return Compare(self.call("h_type", code), [COMPARISONS["is"]], [self.helper("h_Tensor")])
 
     def Sum(self, node: n.Sum) -> Lowering:
         """A long sum: as ``walk`` computes it, else one term after the other, each by the code of
@@ -398,7 +463,7 @@ class Lowerer:
             name.id: self.variable(name) for name in n.walk(node) if isinstance(name, n.Name)
             and (id(name) in self.checked.variables or name.id in self.inputs)
         }  # fmt: skip
-        keys: list[ast.expr | None] = [ast.Constant(name) for name in used]
+        keys: list[ast.expr | None] = [Constant(name) for name in used]
         given = ast.Lambda(arguments([], []), ast.Dict(keys, [*map(self.name, used.values())]))
         total, turn, at, self.row = (self.fresh() for _ in range(4))
         whole = self.call(self.constant("k_", ("sum", node)), given)
@@ -407,12 +472,12 @@ class Lowerer:
         chosen: list[ast.stmt] = []
         for i, term in reversed([*enumerate(node.terms)]):
             body, value = yield from self.aside(term)
-            test = ast.Compare(self.name(at), [ast.Eq()], [ast.Constant(i)])
+            test = Compare(self.name(at), [ast.Eq()], [Constant(i)])
             chosen = [ast.If(test, [*body, self.assign(at, value.code)], chosen)]
-        target = ast.Tuple([ast.Name(one, STORE) for one in (turn, at, self.row)], STORE)
+        target = ast.Tuple([Name(one, STORE) for one in (turn, at, self.row)], STORE)
         turns = self.call(self.constant("k_", ("turns", node)))
         loop = ast.For(target, turns, [*chosen, self.assign(total, joined)], [])
-        missing = ast.Compare(self.name(total), [ast.Is()], [ast.Constant(None)])
+        missing = Compare(self.name(total), [COMPARISONS["is"]], [Constant(None)])
         self.add(ast.If(missing, [loop], []))
         return Value(self.name(total), 1)
 
@@ -437,7 +502,7 @@ class Lowerer:
         rest = []
         for child in node.rights[1:]:
             rest.append((yield from self.aside(child)))
-        ops = [COMPARISONS[op]() for op in node.ops]
+        ops = [COMPARISONS[op] for op in node.ops]
         sides = [left, right, *(value for _, value in rest)]
         plain = all(map(_compares_inline, node.ops, sides, sides[1:]))
         if len(ops) == 1 and not plain:
@@ -446,7 +511,7 @@ class Lowerer:
         if plain and not any(body or value.depth > DEEP for body, value in rest):
             codes = [right.code, *(value.code for _, value in rest)]
             depth = max(left.depth, right.depth, *(v.depth for _, v in rest), 0)
-            return Value(ast.Compare(left.code, ops, codes), depth + 1)
+            return Value(Compare(left.code, ops, codes), depth + 1)
         # a < b < c with a deep c: b is kept, and c is computed only if a < b holds.
         if not isinstance(left.code, ast.Constant | ast.Name):
             left = self.spill(left)
@@ -466,7 +531,7 @@ class Lowerer:
         """One comparison, through the helper that bounds it where there is one."""
         if op in COMPARED:
             return self.call(COMPARED[op], left, right)
-        return ast.Compare(left, [COMPARISONS[op]()], [right])
+        return Compare(left, [COMPARISONS[op]], [right])
 
     def BoolOp(self, node: n.BoolOp) -> Lowering:
         """``and`` and ``or``: a side is computed only if those before it leave it open."""
@@ -496,7 +561,7 @@ class Lowerer:
         depth = max(test.depth, yes.depth, no.depth) + 1
         inexact = yes.inexact and no.inexact
         if not yes_body and not no_body and depth <= DEEP:
-            return Value(ast.IfExp(test.code, yes.code, no.code), depth, inexact)
+            return Value(IfExp(test.code, yes.code, no.code), depth, inexact)
         held = self.fresh()
         yes_body.append(self.assign(held, yes.code))
         no_body.append(self.assign(held, no.code))
@@ -526,7 +591,7 @@ class Lowerer:
 
     def cut(self, made: ast.Slice) -> ast.expr:
         """A slice as a value: ``slice(lower, upper, step)``."""
-        bounds = [p or ast.Constant(None) for p in (made.lower, made.upper, made.step)]
+        bounds = [p or Constant(None) for p in (made.lower, made.upper, made.step)]
         return self.call("h_slice", *bounds)
 
     def Slice(self, node: n.Slice) -> Lowering:
@@ -600,14 +665,14 @@ class Lowerer:
         pieces: list[ast.expr] = []
         for part in node.parts:
             if isinstance(part, n.String):
-                pieces.append(ast.Constant(part.value))
+                pieces.append(Constant(part.value))
                 continue
             if part.text is not None:
-                pieces.append(ast.Constant(part.text))
+                pieces.append(Constant(part.text))
             conversion = part.conversion
             if part.text is not None and not part.spec and not conversion:
                 conversion = "r"
-            how = [ast.Constant(one) for one in (part.spec, conversion)]
+            how = [Constant(one) for one in (part.spec, conversion)]
             pieces.append(self.call("h_field", next(values).code, *how, at=part))
         return Value(self.call("h_concat", *pieces), 3)
 
@@ -624,7 +689,7 @@ class Lowerer:
         (value,) = yield from self.sequence((inner,))
         if inner is not node.value:
             value = Value(self.call("h_kind", value.code), value.depth + 1)
-        code = self.call("h_attribute", value.code, ast.Constant(node.name))
+        code = self.call("h_attribute", value.code, Constant(node.name))
         return Value(code, value.depth + 1)
 
     def from_module(self, node: n.Attribute) -> Value | None:
@@ -638,8 +703,8 @@ class Lowerer:
         if dotted in table:
             value = table[dotted]
             if isinstance(value, float):
-                return Value(ast.Constant(value), 1, True)
-            return Value(ast.Name(self.constant("k_", value), LOAD), 1)
+                return Value(Constant(value), 1, True)
+            return Value(Name(self.constant("k_", value), LOAD), 1)
         # Needed after an error only.
         from gradcli.language.diagnostics.unknown_names import not_in_module
 
@@ -658,7 +723,7 @@ class Lowerer:
             name = f"m_{func.name}_{len(node.args)}" if counted else f"m_{func.name}_n"
             if name not in self.constants:
                 self.constants[name] = ("method", func.name, len(node.args) if counted else None)
-            called = self.finish_call(node, ast.Name(name, LOAD), values, False, 1)
+            called = self.finish_call(node, Name(name, LOAD), values, False, 1)
             if len(values) == 1 and isinstance(values[0].code, ast.Name):
                 called.code = self.of_a_tensor(func.name, values[0].code, called.code)
             return called
@@ -679,8 +744,8 @@ class Lowerer:
             mend = "it belongs in a method: def __init__(self): super().__init__()"
             raise SyntaxFault("E0162", said, self.checked.source, node.start, node.end, help=mend)
         kind, own = self.classes[-1]
-        instance = ast.Name(own, LOAD)
-        return Value(self.call("h_super", ast.Name(kind, LOAD), instance), 2)
+        instance = Name(own, LOAD)
+        return Value(self.call("h_super", Name(kind, LOAD), instance), 2)
 
     def finish_call(
         self, node: n.Call, target: ast.expr, values: list[Value], own: bool, before: int = 0
@@ -706,12 +771,15 @@ class Lowerer:
         if own and keywords:
             # A function of the program: its parameters carry generated names.
             target = self.call("h_keywords", target)
-        elif not own and not keywords and isinstance(target, ast.Name):
+        if len(keywords) > MOST_KEYWORDS:
+            runs = itertools.groupby(keywords, lambda one: one.arg is not None)
+            keywords = [one for named, run in runs for one in (_merged(run) if named else run)]
+        if not own and not keywords and isinstance(target, ast.Name):
             starred = any(isinstance(arg, ast.Starred) for arg in args)
             if len(args) in (1, 2) and not starred:
                 target = self.by_count(target, len(args))
         depth = max([0, *(v.depth for v in values)]) + 1
-        return Value(ast.Call(target, args, keywords), depth)
+        return Value(Call(target, args, keywords), depth)
 
     def of_a_tensor(self, method: str, receiver: ast.Name, called: ast.expr) -> ast.expr:
         """``receiver.method()`` at once where it is a tensor: no call stands in between."""
@@ -719,7 +787,7 @@ class Lowerer:
             return called
         name = f"t_{method}"
         self.constants[name] = ("tensor method", method)
-        return ast.IfExp(self.is_tensor(receiver), self.call(name, receiver), called)
+        return IfExp(self.is_tensor(receiver), self.call(name, receiver), called)
 
     def by_count(self, target: ast.Name, count: int) -> ast.Name:
         """A function of the tables for calls with so many arguments: the shortest way to it."""
@@ -727,7 +795,7 @@ class Lowerer:
             return target
         name = f"{target.id}_{count}"
         self.constants[name] = ("function", self.constants[target.id], count)
-        return ast.Name(name, LOAD)
+        return Name(name, LOAD)
 
     def Lambda(self, node: n.Lambda) -> Lowering:
         """An expression where it needs no statements and is not too deep, else a function."""
@@ -741,9 +809,9 @@ class Lowerer:
         args = parameters(node.params, [d.code for d in defaults])
         body = [*self.named_rest(node.params), *body]
         if not body and value.depth <= DEEP:
-            last = self.call("h_up", ast.Constant(True))
+            last = self.call("h_up", Constant(True))
             steps = [self.call("h_tick"), self.deeper(), value.code, last]
-            code = ast.Subscript(ast.Tuple(steps, LOAD), ast.Constant(2), LOAD)
+            code = ast.Subscript(ast.Tuple(steps, LOAD), Constant(2), LOAD)
             self.generator = generator
             return Value(ast.Lambda(args, code), 2)
         name = self.fresh()
@@ -766,7 +834,7 @@ class Lowerer:
         """Return from a function: the token is given back once the value is there."""
         if self.generator:
             return [ast.Return(value)]
-        give_back = ast.Expr(self.call("h_up", ast.Constant(True)))
+        give_back = ast.Expr(self.call("h_up", Constant(True)))
         if value is None or isinstance(value, ast.Constant):
             return [give_back, ast.Return(value)]
         name = self.fresh()
@@ -872,14 +940,14 @@ class Lowerer:
 
     def traced(self, node: n.Statement, value: ast.expr | None = None) -> None:
         """A call that shows a statement and what it left, where a trace was asked for."""
-        shown: list[ast.expr] = [ast.Constant(node.start)]
+        shown: list[ast.expr] = [Constant(node.start)]
         if value is not None:
             word = "returns" if isinstance(node, n.Return) else ""
-            shown += [ast.Constant(word), value]
+            shown += [Constant(word), value]
         elif isinstance(node, n.ExprStmt) and self.nesting == 0:
-            shown += [ast.Constant(""), self.name("result")]
+            shown += [Constant(""), self.name("result")]
         for target in _targets(node):
-            shown += [ast.Constant(target.id), self.name(f"v_{target.id}")]
+            shown += [Constant(target.id), self.name(f"v_{target.id}")]
         self.run_call("h_trace", *shown, at=node)
 
     def announced(self, node: n.Statement) -> list[ast.stmt]:
@@ -906,7 +974,7 @@ class Lowerer:
     def target(self, node: n.Node) -> ast.expr:
         """A target made of names only."""
         if isinstance(node, n.Name):
-            return ast.Name(self.variable(node), STORE)
+            return Name(self.variable(node), STORE)
         # A target nests as deep as its brackets; lists of names are flat in practice.
         shell = ast.Tuple([], STORE)
         work: list[tuple[Any, ast.Tuple]] = [(node, shell)]
@@ -914,7 +982,7 @@ class Lowerer:
             source, made = work.pop()
             for item in source.items:
                 if isinstance(item, n.Name):
-                    made.elts.append(ast.Name(self.variable(item), STORE))
+                    made.elts.append(Name(self.variable(item), STORE))
                 else:
                     inner = ast.Tuple([], STORE)
                     made.elts.append(inner)
@@ -927,23 +995,23 @@ class Lowerer:
         while work:
             target, value = work.pop()
             if only_names(target):
-                self.add(ast.Assign([self.target(target)], value.code), at=target)
+                self.add(Assign([self.target(target)], value.code), at=target)
             elif isinstance(target, n.Subscript):
                 held, index = yield from self.sequence((target.value, target.index))
                 plain = value.inexact or value.bits or isinstance(value.code, ast.Constant)
                 if plain and (index.bits or plain_index(index.code)):
                     place = ast.Subscript(held.code, index.code, STORE)
-                    self.add(ast.Assign([place], value.code), at=target)
+                    self.add(Assign([place], value.code), at=target)
                 else:
                     at = self.index(index.code)
                     self.run_call("h_set_item", held.code, at, value.code, at=target)
             elif isinstance(target, n.Attribute):
                 (held,) = yield from self.sequence((target.value,))
-                name = ast.Constant(target.name)
+                name = Constant(target.name)
                 self.run_call("h_set_attribute", held.code, name, value.code, at=target)
             else:
                 parts = [self.fresh() for _ in target.items]
-                stores: list[ast.expr] = [ast.Name(p, STORE) for p in parts]
+                stores: list[ast.expr] = [Name(p, STORE) for p in parts]
                 items = list(target.items)
                 code = value.code
                 for i, item in enumerate(items):
@@ -951,7 +1019,7 @@ class Lowerer:
                         items[i] = item.value
                         stores[i] = ast.Starred(stores[i], STORE)
                         code = self.call("h_spread", code)
-                self.add(ast.Assign([ast.Tuple(stores, STORE)], code), at=target)
+                self.add(Assign([ast.Tuple(stores, STORE)], code), at=target)
                 work += reversed(
                     [(i, Value(self.name(p), 1)) for i, p in zip(items, parts, strict=True)]
                 )
@@ -964,7 +1032,7 @@ class Lowerer:
         outer, self.out = self.out, []
         yield from self.store(node, Value(self.name(name), 1))
         stores, self.out = self.out, outer
-        return ast.Name(name, STORE), stores
+        return Name(name, STORE), stores
 
     def Assign(self, node: n.Assign) -> Lowering:
         """One name at once, other targets from a temporary; names to keep retain their gradient."""
@@ -973,7 +1041,7 @@ class Lowerer:
             target = node.targets[0]
             if isinstance(target, n.Name) and (self.keep is None or target.id in self.keep):
                 value = Value(self.call("h_keep", value.code), value.depth + 1)
-            self.add(ast.Assign([self.target(target)], value.code))
+            self.add(Assign([self.target(target)], value.code))
             return
         held = self.spill(value)
         for target in node.targets:
@@ -985,13 +1053,13 @@ class Lowerer:
         target = node.target
         if isinstance(target, n.Name):
             (value,) = yield from self.sequence((node.value,))
-            now = ast.Name(f"v_{target.id}", LOAD)
-            place = ast.Name(f"v_{target.id}", STORE)
+            now = Name(f"v_{target.id}", LOAD)
+            place = Name(f"v_{target.id}", STORE)
             if op in GUARDED_IN_PLACE:
                 code = self.in_place(op, now, value)
-                self.add(ast.Assign([place], code))
+                self.add(Assign([place], code))
             else:
-                self.add(ast.AugAssign(place, OPERATORS[op](), value.code))
+                self.add(ast.AugAssign(place, OPERATORS[op], value.code))
             return
         assert isinstance(target, n.Subscript | n.Attribute)  # the grammar takes no other
         parts = (target.value, target.index) if isinstance(target, n.Subscript) else (target.value,)
@@ -1003,7 +1071,7 @@ class Lowerer:
             part: ast.expr = index.code
             get, put = "h_item", "h_set_item"
         else:
-            part = ast.Constant(target.name)
+            part = Constant(target.name)
             get, put = "h_attribute", "h_set_attribute"
         old: ast.expr = self.call(get, held.code, part)
         if isinstance(target, n.Subscript) and index.bits:
@@ -1025,7 +1093,7 @@ class Lowerer:
         """An expression; outside functions its value becomes the result of the program."""
         (value,) = yield from self.sequence((node.value,))
         if self.nesting == 0:
-            self.add(ast.Assign([ast.Name("result", STORE)], value.code))
+            self.add(Assign([Name("result", STORE)], value.code))
         else:
             self.add(ast.Expr(value.code))
 
@@ -1088,8 +1156,8 @@ class Lowerer:
         called = [node.name, *(method.name for method in node.methods)]
         if node.rule is not None:
             called.append("generate_vmap_rule")
-            parts.append(ast.Constant(node.rule))
-        words: list[ast.expr] = [ast.Constant(word) for word in called]
+            parts.append(Constant(node.rule))
+        words: list[ast.expr] = [Constant(word) for word in called]
         made = self.call("h_record", ast.Tuple(words, LOAD), *parts)
         self.add(self.assign(f"v_{node.name}", made))
 
@@ -1100,7 +1168,7 @@ class Lowerer:
         """
         decorators = yield from self.decorators(node)
         bases = yield from self.sequence(node.bases)
-        base = self.spill(bases[0]).code if bases else ast.Constant(None)
+        base = self.spill(bases[0]).code if bases else Constant(None)
         kind = self.fresh()
         prefix = self.checked.prefixes[id(node)]
         held: dict[str, ast.expr] = {}
@@ -1117,7 +1185,7 @@ class Lowerer:
                 for mark in reversed(marks):
                     word = mark.name if isinstance(mark, n.Attribute) else mark.id
                     before = [held[item.name]] if word == "setter" and item.name in held else []
-                    code = self.call("h_marked", ast.Constant(word), code, *before, at=item)
+                    code = self.call("h_marked", Constant(word), code, *before, at=item)
                 self.add(self.assign(f"{prefix}{item.name}", code))
                 held[item.name] = self.name(f"{prefix}{item.name}")
             elif isinstance(item, n.Assign | n.Annotation) and item.value is not None:
@@ -1125,7 +1193,7 @@ class Lowerer:
                 targets: Any = item.targets if isinstance(item, n.Assign) else (item.target,)
                 for target in targets:
                     held[target.id] = self.name(f"{prefix}{target.id}")
-        words: list[ast.expr] = [ast.Constant(word) for word in (node.name, *held)]
+        words: list[ast.expr] = [Constant(word) for word in (node.name, *held)]
         made = self.call("h_class", ast.Tuple(words, LOAD), base, *held.values())
         self.add(self.assign(kind, made))
         self.add(self.assign(f"v_{node.name}", self.name(kind)))
@@ -1139,7 +1207,7 @@ class Lowerer:
     def Yield(self, node: n.Yield) -> Lowering:
         """``yield``; of many values one after the other."""
         if node.value is None:
-            code: ast.expr = ast.Constant(None)
+            code: ast.expr = Constant(None)
         else:
             (value,) = yield from self.sequence((node.value,))
             code = value.code
@@ -1148,7 +1216,7 @@ class Lowerer:
             return
         name = self.fresh()
         give = ast.Expr(ast.Yield(self.name(name)))
-        target = ast.Name(name, STORE)
+        target = Name(name, STORE)
         self.add(ast.For(target, self.walked(code), [give], []))
 
     def Raise(self, node: n.Raise) -> Lowering:
@@ -1185,14 +1253,14 @@ class Lowerer:
             inner: list[ast.stmt] = []
             if handler.name is not None:
                 error = self.call("h_error", self.name(held))
-                inner.append(ast.Assign([self.target(handler.name)], error))
+                inner.append(Assign([self.target(handler.name)], error))
             inner += yield handler.body
             if handler.name is not None and not isinstance(
                 inner[-1], ast.Return | ast.Break | ast.Continue
             ):
                 name = self.variable(handler.name)
-                forgotten = ast.Delete([ast.Name(name, ast.Del())])
-                inner += [self.assign(name, ast.Constant(None)), forgotten]
+                forgotten = ast.Delete([Name(name, ast.Del())])
+                inner += [self.assign(name, Constant(None)), forgotten]
             line = self.line_of(handler)
             handlers.append(ast.ExceptHandler(caught, held, inner, lineno=line))
         orelse = (yield node.orelse) if node.orelse else []
@@ -1207,13 +1275,13 @@ class Lowerer:
         targets: Any = node.targets
         for target in targets:
             if isinstance(target, n.Name):
-                self.add(ast.Delete([ast.Name(self.variable(target), ast.Del())]), at=target)
+                self.add(ast.Delete([Name(self.variable(target), ast.Del())]), at=target)
             elif isinstance(target, n.Subscript):
                 held, index = yield from self.sequence((target.value, target.index))
                 self.run_call("h_del_item", held.code, self.index(index.code), at=target)
             else:
                 (held,) = yield from self.sequence((target.value,))
-                name = ast.Constant(target.name)
+                name = Constant(target.name)
                 self.run_call("h_del_attribute", held.code, name, at=target)
 
     def Return(self, node: n.Return) -> Lowering:
@@ -1257,8 +1325,8 @@ class Lowerer:
         ended = self.fresh()
         last: list[ast.stmt] = [ast.Break()]
         if orelse:  # runs where the test ended the loop, and not a break
-            self.add(self.assign(ended, ast.Constant(False)))
-            last.insert(0, self.assign(ended, ast.Constant(True)))
+            self.add(self.assign(ended, Constant(False)))
+            last.insert(0, self.assign(ended, Constant(True)))
         stop = ast.If(ast.UnaryOp(ast.Not(), test.code), last, [])
         self.add(ast.While(step, [*before, stop, *body], []), at=node.test)
         if orelse:
@@ -1336,23 +1404,25 @@ class Lowerer:
         ]
         for name in sorted(checked.shared - set(checked.bound) - self.inputs):
             # A variable of the program for the functions that say `global`; it has no value yet.
-            nothing = self.assign(f"v_{name}", ast.Constant(None))
-            first.append(ast.If(ast.Constant(False), [nothing], []))
-        first.append(self.assign("result", ast.Constant(None)))
+            nothing = self.assign(f"v_{name}", Constant(None))
+            first.append(ast.If(Constant(False), [nothing], []))
+        first.append(self.assign("result", Constant(None)))
         body = self.run(checked.module.body)
         final = ast.Return(ast.Tuple([self.name("result"), self.call("h_locals")], LOAD))
         return [*first, *body, final]
 
 
-_ALLOWED = frozenset(
-    (ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Assign, ast.AugAssign, ast.Expr,
+_SLOTTED = frozenset((Name, Call, Constant, BinOp, Compare, IfExp, Assign))
+_ALLOWED = _SLOTTED | frozenset(
+    (ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.AugAssign, ast.Expr,
      ast.If, ast.While, ast.For, ast.With, ast.withitem, ast.Break, ast.Continue, ast.Pass,
-     ast.Return, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp,
-     ast.IfExp, ast.Call, ast.keyword, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Lambda,
-     ast.ListComp, ast.comprehension, ast.Load, ast.Store, ast.And, ast.Or, ast.Not, ast.USub,
-     ast.UAdd, ast.Invert, ast.Dict, ast.Starred, ast.GeneratorExp, ast.Yield, ast.Try,
-     ast.ExceptHandler, ast.Delete, ast.Del, ast.Nonlocal,
-     *OPERATORS.values(), *COMPARISONS.values())
+     ast.Return, ast.UnaryOp, ast.BoolOp, ast.keyword, ast.Subscript, ast.Slice, ast.Tuple,
+     ast.List, ast.Lambda, ast.ListComp, ast.comprehension, ast.Dict, ast.Starred,
+     ast.GeneratorExp, ast.Yield, ast.Try, ast.ExceptHandler, ast.Delete, ast.Nonlocal)
+)  # fmt: skip
+_SIGNS = frozenset(
+    (ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Not, ast.USub, ast.UAdd, ast.Invert,
+     *map(type, (*OPERATORS.values(), *COMPARISONS.values())))
 )  # fmt: skip
 
 
@@ -1386,16 +1456,17 @@ def _placed(tree: ast.Module) -> None:
     waiting: list[tuple[Any, int]] = [(tree, 1)]
     while waiting:
         item, line = waiting.pop()
-        if item.__class__ is list:
-            parts = item
-        else:
-            parts = [*item.__dict__.values()]
-            if item._attributes:
-                line = item.__dict__.setdefault("lineno", line)
-                item.__dict__.update(col_offset=0, end_lineno=line, end_col_offset=0)
-        for part in parts:
-            kind = part.__class__
-            if kind is list or kind in _ALLOWED:
-                waiting.append((part, line))
-            elif kind is not int and isinstance(part, ast.AST):
-                raise AssertionError(f"lowering emitted {kind.__name__}")
+        if item._attributes:
+            item.lineno = line = getattr(item, "lineno", line)
+            if item.__class__ not in _SLOTTED:
+                item.col_offset, item.end_lineno, item.end_col_offset = 0, line, 0
+        for name in item._fields:
+            held: Any = getattr(item, name, None)
+            for part in held if held.__class__ is list else (held,):
+                kind = part.__class__
+                if kind is Name or kind is Constant:
+                    part.lineno = getattr(part, "lineno", line)
+                elif kind in _ALLOWED:
+                    waiting.append((part, line))
+                elif kind not in _SIGNS and isinstance(part, ast.AST):
+                    raise AssertionError(f"lowering emitted {kind.__name__}")

@@ -105,6 +105,7 @@ class _Scope:
 
 
 LONGEST_PATH = 8
+LONG = 1 << 16
 """No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
 
 
@@ -157,12 +158,19 @@ class Checked:
         self.sums = 0
 
     @property
+    def long(self) -> bool:
+        """Whether making code of the text takes longer than most runs of it."""
+        return len(self.source.text) > LONG
+
+    @property
     def free(self) -> list[str]:
         """Names that have to be given: neither bound here nor in the name table."""
         return [name for name in self.outer if name not in NAMES and name not in self.called]
 
     def in_module(self, node: n.Node) -> tuple[n.Name, str] | None:
         """``torch`` and ``"linalg.norm"`` for a chain of attributes that begins with a module."""
+        if not self.modules:
+            return None
         path: list[str] = []
         while isinstance(node, n.Attribute) and len(path) <= LONGEST_PATH:
             path.append(node.name)

@@ -96,24 +96,37 @@ class Parts:
 
     def part(self, node: n.Node, depth: int) -> Any:
         """The value of a node. Raises GivenUp."""
-        if isinstance(node, n.Subscript):
-            return self.tensor(node.value, depth)[self.index(node.index)]
-        if isinstance(node, n.Attribute):
+        links: list[n.Node] = []  # x[0].T.sum() may be 100,000 long
+        while (inner := self.inner(node)) is not None:
+            links.append(node)
+            node = inner
+        found: Any = self.value(node, depth) if links else None
+        if not links and isinstance(node, n.Attribute):
             found = self.of_module(node)
-            if found.__class__ is float:
-                return found
-            if found is None and node.name in ("T", "mT"):
-                return getattr(self.tensor(node.value, depth), node.name)
-        if isinstance(node, n.Call) and isinstance(node.func, n.Attribute):
-            return self.call(node, node.func, depth)
-        raise GivenUp
+            if found.__class__ is not float:
+                raise GivenUp
+        elif not links:
+            found = self.call(node, depth)
+        while links:
+            if found.__class__ is not Tensor:
+                raise GivenUp
+            node = links.pop()
+            if isinstance(node, n.Subscript):
+                found = found[self.index(node.index)]
+            elif isinstance(node, n.Call):
+                found = self.call(node, depth, found)
+            else:
+                found = getattr(found, node.name)  # type: ignore[attr-defined]
+        return found
 
-    def tensor(self, node: n.Node, depth: int) -> Tensor:
-        """The value of a node that is a Tensor."""
-        found = self.value(node, depth)
-        if found.__class__ is not Tensor:
-            raise GivenUp
-        return found  # type: ignore[no-any-return]
+    def inner(self, node: n.Node) -> n.Node | None:
+        """The node of whose value this one is an entry, the transpose or the result of a method."""
+        if isinstance(node, n.Subscript):
+            return node.value
+        of = node.func if isinstance(node, n.Call) else node
+        if not isinstance(of, n.Attribute) or self.checked.in_module(of) is not None:
+            return None
+        return of.value if of is not node or of.name in ("T", "mT") else None
 
     def index(self, node: n.Node | None) -> Any:
         """An index of whole numbers, slices, None, ``...`` and tuples of them."""
@@ -130,26 +143,29 @@ class Parts:
             raise GivenUp
         return -number if negative else number
 
-    def call(self, node: n.Call, func: n.Attribute, depth: int) -> Any:
-        """``x.sum(0)``, ``torch.sum(x, dim=0)``."""
+    def call(self, node: n.Node, depth: int, *given: Any) -> Any:
+        """``torch.sum(x, dim=0)``, or of a Tensor that is given ``x.sum(0)``."""
+        func = getattr(node, "func", None)
+        if not isinstance(node, n.Call) or not isinstance(func, n.Attribute):
+            raise GivenUp
         named = {one.name or "out": one.value for one in node.keywords}
         computes = self.computes(func.name) or func.name in _METHODS
         if not computes or not _WRITING.isdisjoint(named):
             raise GivenUp
         count = None if named else len(node.args)
-        function = self.of_module(func)
-        given: list[Any] = []
-        if function is None:
+        if given:
             from gradcli.language.runtime.scope import caller  # texts of kilobytes only
 
             function = caller(func.name, count)
-            given.append(self.tensor(func.value, depth))
         else:
+            function = self.of_module(func)
             if "inplace" in _parameters(function)[: len(node.args)]:
                 raise GivenUp
             function = with_checks(function, count)
-        given += [self.argument(one, depth) for one in node.args]
-        return function(*given, **{name: self.argument(one, depth) for name, one in named.items()})
+        args = [self.argument(one, depth) for one in node.args]
+        return function(
+            *given, *args, **{name: self.argument(one, depth) for name, one in named.items()}
+        )
 
     def argument(self, node: n.Node, depth: int) -> Any:
         """What is given to a function or method."""

@@ -220,7 +220,7 @@ def walked(
         return sums.in_order(terms, counts, node.order)
 
     try:
-        if checked.sums:
+        if checked.sums or checked.long:
             parts = Parts(checked, value, _computes, calls)
         node: Any
         for node in checked.module.body if body is None else body:

@@ -28,9 +28,10 @@ def formatted(source: Source | str, mode: str = "file") -> str:
     """
     if isinstance(source, str):
         source = Source(source)
-    module = parser.parse(source, mode)
-    lexer = parser.shared_parser().lexer
+    shared = parser.shared_parser()
+    lexer = shared.lexer
     tokens = lexer.lex(source, mode)
+    module = shared.tree(tokens, mode)
     layout = [lexer.kind[name] for name in ("_NEWLINE", "_INDENT", "_DEDENT", "$END")]
     lines = _Lines(source.text, tokens, layout)
     printed = _printed(module, lines)
@@ -184,7 +185,7 @@ class _Writer:
         """The comment after a logical line that ends at ``end``."""
         if self.next < len(self.comments):
             at, comment = self.comments[self.next]
-            if "\n" not in self.text[end:at]:
+            if self.text.find("\n", end, at) < 0:
                 self.next += 1
                 self.last = at + len(comment)
                 return f"  {comment}"

@@ -113,14 +113,17 @@ class Parser:
 
     def parse(self, source: Source, mode: str, compact: bool = False) -> Module:
         """As the module's ``parse``, for a Source."""
-        tokens = self.lexer.lex(source, mode, compact)
+        return self.tree(self.lexer.lex(source, mode, compact), mode)
+
+    def tree(self, tokens: Tokens, mode: str) -> Module:
+        """The tree of what was read in a mode; raises as ``parse`` does."""
         if len(tokens.kinds) > MOST_STATEMENTS:
             self._count(tokens)
         try:
             return self._run(tokens)
         except SyntaxFailure as failure:
             if tokens.compact:  # the whole text says best what is wrong with it
-                return self.parse(source, mode)
+                return self.parse(tokens.source, mode)
             late = tokens.failure
             if late is not None and late is not failure and late.kind == "unclosed_bracket":
                 failure.unclosed = late

@@ -92,6 +92,12 @@ def spend(work: int) -> None:
         raise too_large()
 
 
+def digits(c: Fraction) -> int:
+    """The work that a coefficient makes by its length: a product of 10,000 numbers is a long
+    one."""
+    return (c.numerator.bit_length() + c.denominator.bit_length()) // 200
+
+
 @contextmanager
 def limited(work: int) -> Iterator[None]:
     """Within this block no more than so much work can be done (see ``spend``)."""

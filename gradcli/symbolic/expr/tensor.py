@@ -30,6 +30,7 @@ from gradcli.symbolic.expr.base import (
     bases_of,
     bases_within,
     common,
+    digits,
     fresh,
     fresh_sum,
     groups_of,
@@ -275,7 +276,7 @@ def product(
         elif kind in selectors.KINDS:
             picked = True
             merged[key] = min(e, 1) if e < 1 and e.denominator == 1 else 1  # zeros and ones
-    spend(len(merged) + 1)
+    spend(len(merged) + 1 + digits(coefficient))
     if roots:
         squared = _squared(merged)
         if squared is not None:
@@ -489,7 +490,9 @@ def scale(t: Tensor, c: Any) -> Tensor:
         return t
     if c == -1:
         return Tensor({m: -k for m, k in t.terms.items()})
-    return Tensor({m: k * c for m, k in t.terms.items()}) if c else ZERO
+    found = {m: k * c for m, k in t.terms.items()} if c else {}
+    spend(sum(map(digits, found.values())))
+    return Tensor(found) if found else ZERO
 
 
 def content(t: Tensor) -> Fraction:
