@@ -166,7 +166,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     at, shape = flatten(tuple(primals))
     floating("primal", at)
     around = batches_seen(func, at)
-    along = [leaf_of(OPERATORS["zeros_like"](p), around=around) for p in at]
+    along = [leaf_of(OPERATORS["ones_like"](p), around=around) for p in at]
     versions = [version_of(p) for p in at]
     with _dual_level() as level, outside_inference():
         running.linear[level] = False
