@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import zeros_like
+from gradcli.ops.comparison import all_finite, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
@@ -37,6 +37,9 @@ def _square(name: str, x: Any) -> tuple[int, ...]:
 
 def _solved(name: str, function: Callable[..., Any], x: Any, *others: Any) -> Any:
     """A function of ``numpy.linalg``. Raises LinAlgFault (E0304) for a singular matrix."""
+    if not all_finite(x):  # two infinities in a column have no ratio, where some LAPACKs take 0
+        lost = (np.isinf(x).sum(-2) > 1).any(-1)
+        x = np.where(lost[..., None, None], x.dtype.type(np.nan), x)
     try:
         return function(x, *others)
     except np.linalg.LinAlgError as fault:
@@ -88,7 +91,7 @@ def _det(x: Any) -> Any:
 def _slogdet(x: Any) -> tuple[Any, Any]:
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     with np.errstate(all="ignore"):
-        sign, size = np.linalg.slogdet(wide)
+        sign, size = _solved("slogdet", np.linalg.slogdet, wide)
     return _not_lost(wide, sign == 0, sign, size)
 
 
