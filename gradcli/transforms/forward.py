@@ -13,7 +13,7 @@ from gradcli.engine.grad_mode import (
     outside_inference,
     transforming,
 )
-from gradcli.engine.graph.node import next_number
+from gradcli.engine.graph.node import more, next_number
 from gradcli.engine.record.composite import version_of
 from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.operator import OPERATORS
@@ -186,6 +186,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         except RuntimeFault as fault:
             if fault.code not in ("E0402", "E0414"):  # a checkpoint runs again, without its vmap
                 raise
+    for end in (t.edge for g in back for t in tensors_of(g) if t.edge is not None):
+        more(end).since = 0  # a factor of 0 is the function's own here, no branch not taken
     own = [*along, *weights]
     further = outer and reaches_further(back, own)
     # A reverse transform in the function leaves values with the graph of its own leaves.

@@ -302,3 +302,16 @@ def test_a_linear_map_is_that_of_a_tangent_that_is_not_0():
         found = torch.func.linearize(function, x)[1](along)
         np.testing.assert_equal(found.numpy(), wanted.numpy())
         np.testing.assert_allclose(found.numpy(), [-INF, NAN, 0, -2 * math.log(3)], rtol=1e-6)
+
+
+def test_a_linear_map_keeps_the_nan_of_a_factor_of_0():
+    x, along = torch.tensor([0.0, 1.0]), torch.tensor([1.0, -2.0])
+    for function in (
+        lambda x: torch.xlogy(x, x),
+        lambda x: F.kl_div(torch.ones_like(x), x, reduction="none"),
+        lambda x: torch.linalg.vector_norm(x * math.inf, dim=0) * torch.relu(x),
+    ):
+        wanted = torch.func.jvp(function, (x,), (along,))[1]
+        assert wanted[0].isnan()
+        found = torch.func.linearize(function, x)[1](along)
+        np.testing.assert_equal(found.numpy(), wanted.numpy())
