@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import all_finite, zeros_like
+from gradcli.ops.comparison import all_finite, isnan, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
@@ -363,17 +363,12 @@ def _nothing(x: Any) -> Any:
     return sum(x * 0.0, (-2, -1))
 
 
-def _has_log(x: Any) -> Any:
-    found = logdet(x)
-    return found == found
-
-
 logdet = general(
     "logdet",
     _logdet,
     # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
     # It keeps no result, to which ``loss += 1`` may write.
-    lambda g, x: _column(_column(where(_has_log(x), g, _nothing(x)))) * _slope_of_log(x),
+    lambda g, x: _column(_column(where(isnan(logdet(x)), _nothing(x), g))) * _slope_of_log(x),
     jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
     grad_name="WhereBackward0",
     refuses={"half": "logdet: Low precision dtypes not supported. Got Half"},
