@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.cli import inputs
 from gradcli.cli.job import Job
-from gradcli.display.graphs import graph_of, watch_gradients
+from gradcli.display.graphs import watch_gradients
 from gradcli.display.mistakes import Mistake, Part, Parts, Sample, close, diagnose
 from gradcli.engine import Tensor, grad, wrap
+from gradcli.engine.backward.node_values import values_of
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.language.diagnostics.render import did_you_mean
@@ -26,15 +28,15 @@ from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, ValueFault
-from gradcli.ops.operator import OPERATORS
+from gradcli.ops.operator import OPERATORS, is_complex
 from gradcli.transforms.check import tolerance
 
 POINTS = 4
 """Points beside the given one at which a formula is tried."""
 NEAR = 0.1
 """How far they are from it, relative to its entries."""
-ENTRIES = 8
-"""The most entries of which is asked what they are rounded by."""
+DRAWS = 8
+"""How often the steps are moved by their last digits, with other signs each time."""
 ROUNDINGS = 16
 """How many times the estimate of what a value is rounded by two may be apart."""
 MOST_PARTS = 60
@@ -244,15 +246,11 @@ def _off(
     off = np.where(np.isnan(off), np.inf, np.where(off <= enough, 0.0, off))
     most = max(float(np.abs(v).max(initial=1.0)) for v in (right, sample.point[name]))
     digits = np.finfo(np.result_type(right.dtype, np.float32)).eps ** 0.5  # more are never rounded
-    near = map(tuple, np.argwhere((off > 0) & (apart <= digits * most)).tolist())
-    places = sorted(near, key=lambda place: -apart[place])
-    asked = places[:ENTRIES]
-    point = _Point(job, sample.point)
-    unsure = point.rounding(job.program, name, program, asked) if asked else []
-    rounded = [p for p, much in zip(asked, unsure, strict=True) if not apart[p] > ROUNDINGS * much]
-    for place in places if rounded == asked else rounded:  # the rest as the largest
-        off[place] = 0.0
-    return off, bool(rounded)
+    rounded = (off > 0) & (apart <= digits * most)
+    if rounded.any():
+        much = _Point(job, sample.point).rounding(job.program, name, program)
+        rounded &= ~(apart > ROUNDINGS * much)
+    return np.where(rounded, 0.0, off), bool(rounded.any())
 
 
 # Kinds of mistakes; that some are names of operators is chance.
@@ -340,36 +338,41 @@ class _Point:
         (found,) = grad(value, [self.leaves[name]], wrap(weights, value.dtype), allow_unused=True)
         return None if found is None else np.asarray(found.array)
 
-    def rounding(
-        self, program: Program, name: str, given: Program | None, places: Sequence[tuple]
-    ) -> list[float]:
-        """What entries of a program's gradient by a variable, and those of a program that gives it,
-        are rounded by together; infinity where that is not known."""
+    def rounding(self, program: Program, name: str, given: Program | None) -> Any:
+        """What each entry of a program's gradient by a variable, and that of a program that gives
+        it, are rounded by together; infinity where that is not known."""
         mode.annotate = True
         try:
             (by,) = grad(self.tensor(program), [self.leaves[name]], create_graph=True)
             found = [by] if given is None else [by, self.tensor(given)]
-            return [sum(self._rounded(value, place) for value in found) for place in places]
+            return sum(self._rounded(value) for value in found)
         except Fault:
-            return [np.inf for _ in places]
+            return np.inf
         finally:
             mode.annotate = False
 
-    def _rounded(self, value: Tensor, place: tuple[int, ...]) -> float:
-        """What one entry is rounded by: the last digits of each step, as far as it feels them."""
-        entry = value[place] if value.shape else value
-        if entry.edge is None:
+    def _rounded(self, value: Tensor) -> Any:
+        """How far the last digits of all steps move each entry: the cotangents of the steps are
+        linear in those of the entries, so their gradients say how far."""
+        if value.edge is None:
             return 0.0
-        seen = watch_gradients(entry)
-        along = wrap(np.ones_like(entry.array), entry.dtype)
-        grad(entry, [*self.leaves.values()], along, retain_graph=True, allow_unused=True)
+        weights = wrap(np.ones_like(value.array), value.dtype).requires_grad_()
+        seen = watch_gradients(value)
+        grad(value, [*self.leaves.values()], weights, create_graph=True, allow_unused=True)
         seen.remove()
-        limits = np.finfo(entry.array.dtype)
+        steps = sorted(seen, key=attrgetter("seq"))
+        known = values_of(steps, {value.edge: value}, {})
+        limits, draw = np.finfo(value.array.dtype), np.random.default_rng(0)
         total = 0.0
-        for node in graph_of(entry, {}, values=True, grads=seen):
-            if node.value is not None and node.grad is not None:
-                digits = np.maximum(limits.eps * np.abs(node.value), limits.smallest_subnormal)
-                total += float((digits * np.abs(node.grad)).sum())
+        for _ in range(DRAWS):
+            moved = np.zeros_like(value.array)
+            for g, v in ((seen[k], known[k]) for k in steps if k in known and seen[k].edge):
+                digits = np.clip(limits.eps * np.abs(v), limits.smallest_subnormal, limits.max)
+                turns = draw.choice((1, -1, 1j, -1j)[: 4 if is_complex(g) else 2], g.shape)
+                by = wrap(np.asarray(digits * turns, g.array.dtype), g.dtype)
+                felt = (g * by).sum().real
+                moved += grad(felt, [weights], retain_graph=True, materialize_grads=True)[0].array
+            total = np.maximum(total, np.abs(moved))
         return total
 
     def by(self, program: Program, name: str) -> Any:

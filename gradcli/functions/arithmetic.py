@@ -25,6 +25,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import UnwrittenFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
+from gradcli.ops.piecewise import unit
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
 
 
@@ -261,11 +262,7 @@ def rad2deg(input: Any) -> Any:
 
 def sgn(input: Any) -> Any:
     """The sign of real numbers; complex numbers divided by their size, 0 where that is 0."""
-    if not input.is_complex():
-        return called(O["sign"](input), "SgnBackward0")
-    size = O["abs"](input)
-    out = O["where"](size == 0, 0.0, input / O["where"](size == 0, 1.0, size))
-    return called(out, "SgnBackward0", input)
+    return called(unit(input), "SgnBackward0", input)
 
 
 def or_nan(value: Any, x: Any) -> Any:

@@ -327,7 +327,8 @@ def cond(A: Any, p: Order | None = None) -> Any:
         return _O["sum"](values, -1) * _O["sum"](1.0 / values, -1)
     inverse, info = _tried("linalg.cond", inv, A, False)
     found = matrix_norm(A, p) * matrix_norm(inverse, p)
-    return found if not info.any() else _O["where"](info == 0, found, math.inf)
+    infinite = 1.0 / _O["sum"](_O["abs"](A) * 0.0, (-2, -1))  # whose derivatives are NaN
+    return found if not info.any() else _O["where"](info == 0, found, infinite)
 
 
 @by_element

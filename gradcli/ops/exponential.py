@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import sign
 from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
@@ -198,7 +197,7 @@ logaddexp = elementwise(
 softsign = elementwise(
     "softsign",
     lambda x: x / (1.0 + np.abs(x)),
-    lambda t, x: t * (1.0 / (1.0 + x * sign(x))) ** 2,
+    lambda t, x: t * (1.0 / (1.0 + OPERATORS["abs"](x))) ** 2,
     holds=2,
     doc="x/(1 + abs(x)).",
     kink="at {0} = 0: second derivative of softsign taken as 0",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import zeros_like
+from gradcli.ops.comparison import all_finite, isnan, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up
 from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
@@ -37,6 +37,9 @@ def _square(name: str, x: Any) -> tuple[int, ...]:
 
 def _solved(name: str, function: Callable[..., Any], x: Any, *others: Any) -> Any:
     """A function of ``numpy.linalg``. Raises LinAlgFault (E0304) for a singular matrix."""
+    if not all_finite(x):  # two infinities in a column have no ratio, where some LAPACKs take 0
+        lost = (np.isinf(x).sum(-2) > 1).any(-1)
+        x = np.where(lost[..., None, None], x.dtype.type(np.nan), x)
     try:
         return function(x, *others)
     except np.linalg.LinAlgError as fault:
@@ -88,7 +91,7 @@ def _det(x: Any) -> Any:
 def _slogdet(x: Any) -> tuple[Any, Any]:
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     with np.errstate(all="ignore"):
-        sign, size = np.linalg.slogdet(wide)
+        sign, size = _solved("slogdet", np.linalg.slogdet, wide)
     return _not_lost(wide, sign == 0, sign, size)
 
 
@@ -360,17 +363,12 @@ def _nothing(x: Any) -> Any:
     return sum(x * 0.0, (-2, -1))
 
 
-def _has_log(x: Any) -> Any:
-    found = logdet(x)
-    return found == found
-
-
 logdet = general(
     "logdet",
     _logdet,
     # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
     # It keeps no result, to which ``loss += 1`` may write.
-    lambda g, x: _column(_column(where(_has_log(x), g, _nothing(x)))) * _slope_of_log(x),
+    lambda g, x: _column(_column(where(isnan(logdet(x)), _nothing(x), g))) * _slope_of_log(x),
     jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
     grad_name="WhereBackward0",
     refuses={"half": "logdet: Low precision dtypes not supported. Got Half"},

@@ -57,11 +57,11 @@ where: Operator = elementwise(
 
 
 def unit(x: Any) -> Any:
-    """x over its absolute value, 0 at 0: the sign, and for complex numbers the direction."""
-    # The sign is constant wherever it is smooth; the direction is not, and must be differentiable.
+    """x over its absolute value, 0 at 0 with slope 0: the sign, or a complex number's direction."""
     if not is_complex(x):
         return sign(x)
-    return direction(x, abs(x))
+    size = abs(x)
+    return where(size == 0, 0.0, x / where(size == 0, 1.0, size))
 
 
 abs = elementwise(

@@ -384,8 +384,6 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
         most = where((abs(x) == out) | (x != x), 1.0, zeros_like(x))  # NaN has a slope of 0
         return unit(x) * most / sum(most, dim, True)
     size = abs(x)
-    if p >= 3:  # of a complex 0 there is no unit with a slope
-        return direction(x, out) * direction(size, out) ** (p - 2)
     if p >= 2:
         return unit(x) * direction(size, out) ** (p - 1)
     flat = ((size == 0) & (out == out)) | (out == 0)  # NaN beside 0 is NaN for both

@@ -227,9 +227,9 @@ def _shares(x: Any, out: Any, dim: int, unknown: Any) -> tuple[Any, Any]:
     share is ``unknown``, and no other entry's derivative feels it: NaN for a cotangent and 0 for a
     finite tangent, as in PyTorch.
     """
+    if not len(out.shape):  # a number is its own sum, an infinite one too
+        return 1.0, None
     same = (x == out) & isinf(out) | (out == -math.inf)
-    if not len(out.shape):
-        return where(same, unknown, exp(where(same, 0.0, x - out))), None
     parts = OPERATORS["real"](x) if is_complex(x) else x
     top = running_largest(parts, dim)
     earlier = one_before(top, dim, lambda head: head)

@@ -13,7 +13,7 @@ from gradcli.engine.grad_mode import (
     outside_inference,
     transforming,
 )
-from gradcli.engine.graph.node import next_number
+from gradcli.engine.graph.node import more, next_number
 from gradcli.engine.record.composite import version_of
 from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.operator import OPERATORS
@@ -166,7 +166,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     at, shape = flatten(tuple(primals))
     floating("primal", at)
     around = batches_seen(func, at)
-    along = [leaf_of(OPERATORS["zeros_like"](p), around=around) for p in at]
+    along = [leaf_of(OPERATORS["ones_like"](p), around=around) for p in at]
     versions = [version_of(p) for p in at]
     with _dual_level() as level, outside_inference():
         running.linear[level] = False
@@ -186,6 +186,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         except RuntimeFault as fault:
             if fault.code not in ("E0402", "E0414"):  # a checkpoint runs again, without its vmap
                 raise
+    for end in (t.edge for g in back for t in tensors_of(g) if t.edge is not None):
+        more(end).since = 0  # a factor of 0 is the function's own here, no branch not taken
     own = [*along, *weights]
     further = outer and reaches_further(back, own)
     # A reverse transform in the function leaves values with the graph of its own leaves.

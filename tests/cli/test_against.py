@@ -58,6 +58,15 @@ def test_a_tiny_entry_is_held_to_its_own_size(cli, line):
     assert done.code == 1 and "disagrees at 1 of 2 entries" in done.out
 
 
+def test_each_of_many_entries_is_held_to_its_own_rounding(cli):
+    line = ["check", "sum(a*tanh(x) + round(x))", "--wrt", "x", "--a", "1e8," * 9 + "1e-12"]
+    line += ["--x", "20,21,22,23,24,25,26,27,28,0.2", "--against"]
+    right = "a/cosh(x)^2 + floor(tanh(x)*0)"
+    assert "agrees but for rounding" in cli(*line, right).out
+    done = cli(*line, f"where(x < 1, 2, 1)*{right}")
+    assert done.code == 1 and "disagrees at 1 of 10 entries; entry 9: given 1.92" in done.out
+
+
 ROUNDED = [
     ("tanh(x)", "20", "1-tanh(x)^2"), ("tanh(x)", "20", "1/cosh(x)^2"),
     ("sigmoid(x)", "40", "sigmoid(x)*sigmoid(-x)"), ("log(sigmoid(x))", "25", "sigmoid(-x)"),

@@ -263,3 +263,55 @@ def test_slopes_of_logcumsumexp_beside_large_entries(dtype):
     if dtype == torch.float64:
         curves = torch.func.hessian(lambda x: torch.logcumsumexp(x, 0)[-1])(x)[-1]
         np.testing.assert_allclose(curves.numpy(), [-1 / 9, -1 / 9, 0, 2 / 9], rtol=1e-12)
+
+
+WAYS = (torch.func.jacrev, torch.func.jacfwd)
+"""Of which two after one another are the four ways to a second derivative."""
+
+
+def test_a_complex_zero_is_as_flat_as_a_real_one():
+    """Of one number; a length of several has no second derivative at 0."""
+    for function in (
+        lambda z: z.abs() ** 2,
+        lambda z: torch.sgn(z).real ** 2,
+        lambda z: torch.linalg.vector_norm(torch.stack([z, 0 * z + 3]), 4),
+    ):
+        for first in WAYS:
+            for second in WAYS:
+                curves = second(first(lambda v, f=function: f(torch.complex(v[0], v[1]))))
+                assert not curves(torch.zeros(2, dtype=torch.float64)).any()
+
+
+def test_slopes_where_x_is_infinite():
+    x = torch.tensor([INF, -INF])
+    for function in (torch.softsign, F.softsign):
+        for first in WAYS:
+            for second in WAYS:
+                assert not second(first(function))(x).any()
+    for value in (0.0, INF, -INF):
+        for way in WAYS:
+            assert way(lambda x: torch.logcumsumexp(x, 0))(torch.tensor(value)) == 1
+
+
+def test_a_linear_map_is_that_of_a_tangent_that_is_not_0():
+    """A rule may hold 0 times the logarithm of 0 for 0; ``linearize`` records no such zero."""
+    y = torch.tensor([0.0, -1.0, 0.0, 3.0])
+    for function in (lambda x: torch.xlogy(x, y), lambda x: torch.special.xlog1py(x, y - 1)):
+        x, along = torch.tensor([1.0, 2.0, 0.0, 2.0]), torch.tensor([1.0, 1.0, 1.0, -2.0])
+        wanted = torch.func.jvp(function, (x,), (along,))[1]
+        found = torch.func.linearize(function, x)[1](along)
+        np.testing.assert_equal(found.numpy(), wanted.numpy())
+        np.testing.assert_allclose(found.numpy(), [-INF, NAN, 0, -2 * math.log(3)], rtol=1e-6)
+
+
+def test_a_linear_map_keeps_the_nan_of_a_factor_of_0():
+    x, along = torch.tensor([0.0, 1.0]), torch.tensor([1.0, -2.0])
+    for function in (
+        lambda x: torch.xlogy(x, x),
+        lambda x: F.kl_div(torch.ones_like(x), x, reduction="none"),
+        lambda x: torch.linalg.vector_norm(x * math.inf, dim=0) * torch.relu(x),
+    ):
+        wanted = torch.func.jvp(function, (x,), (along,))[1]
+        assert wanted[0].isnan()
+        found = torch.func.linearize(function, x)[1](along)
+        np.testing.assert_equal(found.numpy(), wanted.numpy())

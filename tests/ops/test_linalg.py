@@ -17,6 +17,7 @@ from tests.support.families import family
 
 RNG = np.random.default_rng(5)
 FULL = RNG.normal(size=(4, 4))
+INF = float("inf")
 
 
 def of_rank(rank: int) -> np.ndarray:
@@ -261,3 +262,30 @@ def test_the_tolerances_of_pinv_have_no_tangent():
         assert torch.equal(torch.func.jvp(f, (a, r), (a, r))[1], -a)
         rows = torch.vmap(lambda r, f=f: torch.func.jvp(f, (a, r), (a, r))[1])
         assert torch.equal(rows(torch.tensor([0.1, 2.0])), torch.stack([-a, 0 * a]))
+
+
+def test_two_infinities_in_a_column_have_no_ratio():
+    A = torch.tensor([[[INF, 1.0], [INF, 2.0]], [[2.0, 1.0], [INF, 4.0]], [[INF, 1.0], [1.0, INF]]])
+    for function in (
+        torch.linalg.inv,
+        torch.linalg.det,
+        torch.logdet,
+        lambda A: torch.linalg.solve(A, torch.ones(3, 2, 1)),
+        lambda A: torch.linalg.slogdet(A).logabsdet,
+    ):
+        leaf = A.clone().requires_grad_()
+        found = function(leaf)
+        (slope,) = torch.autograd.grad(found.sum(), leaf)
+        assert found[0].isnan().all() and slope[0].isnan().all()
+        assert not found[2].isnan().any()
+
+
+def test_the_condition_of_a_singular_matrix_has_no_slope():
+    singular = torch.tensor([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]]])
+    A = torch.cat([singular, torch.eye(2)[None]])
+    for p in (1, -1, INF, "fro"):
+        for jacobian in (torch.func.jacrev, torch.func.jacfwd):
+            slopes = jacobian(lambda A, p=p: torch.linalg.cond(A, p))(A)
+            assert slopes[0, 0].isnan().all() and slopes[1, 1].isnan().all()
+            assert slopes[2, 2].isfinite().all() and not slopes[2, 0].any()
+        assert torch.linalg.cond(A, p)[:2].tolist() == [INF, INF]

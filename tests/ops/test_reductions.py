@@ -186,7 +186,6 @@ LENGTHS = {
     "std": lambda x: x.std() ** 2,
     "hypot": lambda x: torch.hypot(x[0], x[1]) ** 2,
     "atan2": lambda x: torch.atan2(x[0], x[1]) ** 2,
-    "complex": lambda x: torch.complex(x, x).abs().sum() ** 2,
     "pdist": lambda x: torch.pdist(torch.stack([x, x])).sum() ** 2,
 }
 """Of x at 0: the slope is taken as 0 there, and has none itself."""
