@@ -234,10 +234,11 @@ def overtake(target: Tensor) -> None:
     """After ``target`` came to be another view of its memory: other views read the base anew, and
     those that cannot follow end here."""
     base = target if target.meta.base is None else target.meta.base
+    if base.edge is None:
+        _overtaken(base)
+        return
     for view in views_of(base):
-        if base.edge is None:
-            view.meta.overtaken = True
-        elif view.meta.made is not None:
+        if view.meta.made is not None:
             cut(view)
         elif (view is not target or not current().grad) and not (_is_leaf(view) or _is_leaf(base)):
             try:
