@@ -25,7 +25,7 @@ from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, in_graph, runs_once
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
-from gradcli.engine.tensor.stale_view import LateView, cut, follow_later, place_of
+from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_later, place_of
 from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -524,7 +524,8 @@ Tensor._renew = _renew
 
 
 def _is_leaf(tensor: Tensor) -> bool:
-    return tensor.edge is None or tensor.edge.__class__ is AccumulateGrad
+    edge = place_of(tensor) if isinstance(tensor, StaleView) else tensor.edge  # which raises
+    return edge is None or edge.__class__ is AccumulateGrad
 
 
 def views_of(base: Tensor) -> list[Tensor]:
