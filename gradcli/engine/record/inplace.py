@@ -234,6 +234,8 @@ def overtake(target: Tensor) -> None:
     """After ``target`` came to be another view of its memory: other views read the base anew, and
     those that cannot follow end here."""
     base = target if target.meta.base is None else target.meta.base
+    if (original := _original(base.meta)) is not None:
+        _overtaken(original)
     if base.edge is None:
         _overtaken(base)
         return
