@@ -271,7 +271,7 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
             return have + total
         out = called(OPERATORS["clone"](total), "CopyBackwards", None, total)
         if out.__class__ is Tensor:
-            out._meta().version.bump()  # PyTorch writes to new memory
+            out._meta().version.number = 1  # PyTorch writes to new memory
             if not (leaf.rows and out.array.flags.c_contiguous):
                 out.array = _copied(out.array, leaf.owner())
         return out
