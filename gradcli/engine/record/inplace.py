@@ -204,9 +204,10 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
     old = _before_write(target, one_number, index if part else None)
-    if value.__class__ in _NUMPY_NUMBERS:
-        value = value.item()
     kind = value.__class__
+    if kind in _NUMPY_NUMBERS:
+        value = value.item()
+        kind = value.__class__
     plain = (kind is float or kind is int) and not 0 <= value < 128  # every type holds the others
     # An assignment to float16 makes what it does not hold inf, as in PyTorch.
     if kind is complex or (plain and (target.dtype is not float16 or one_number)):
