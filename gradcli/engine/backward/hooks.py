@@ -270,8 +270,10 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
         if have is not None:
             return have + total
         out = called(OPERATORS["clone"](total), "CopyBackwards", None, total)
-        if out.__class__ is Tensor and not (leaf.rows and out.array.flags.c_contiguous):
-            out.array = _copied(out.array, leaf.owner())
+        if out.__class__ is Tensor:
+            out._meta().version.number = 1  # PyTorch writes to new memory
+            if not (leaf.rows and out.array.flags.c_contiguous):
+                out.array = _copied(out.array, leaf.owner())
         return out
 
     exchange_grad(leaf, added)
@@ -290,9 +292,10 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
             return
         meta = have.meta
         if have.array.shape != total.shape or (
-            meta is not None and (meta.base is not None or meta.twin is not None or meta.inference)
+            meta is not None
+            and (meta.views or meta.base is not None or meta.twin is not None or meta.inference)
         ):
-            with no_grad():  # memory of other tensors, whose views see it
+            with no_grad():  # memory of other tensors, which see it
                 write_result(have, OPERATORS["add"], wrap(total, dtypes.dtype_of(total)))
             return
         if isinstance(have.array, np.ndarray):

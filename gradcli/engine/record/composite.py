@@ -290,8 +290,8 @@ def of_its_own(value: Any) -> Any:
 
     What a node saved of that tensor goes on to see writes.
     """
-    if isinstance(value, Plain) and value.meta is not None:
-        if (base := value.meta.base) is not None:
-            base.meta.views = [view for view in base.meta.views if view() is not value]
-        value.meta = value.meta.__class__(value.meta.version)
+    meta = value.meta if isinstance(value, Plain) else None
+    if meta is not None and (base := meta.base) is not None:
+        base.meta.views = [view for view in base.meta.views if view() is not value]
+        value.meta = meta.__class__(meta.version)
     return value

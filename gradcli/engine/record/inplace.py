@@ -25,7 +25,7 @@ from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, in_graph, runs_once
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
-from gradcli.engine.tensor.stale_view import LateView, cut, follow_later, place_of
+from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_later, place_of
 from gradcli.engine.tensor.storage import ARGUMENT, Meta
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -234,10 +234,13 @@ def overtake(target: Tensor) -> None:
     """After ``target`` came to be another view of its memory: other views read the base anew, and
     those that cannot follow end here."""
     base = target if target.meta.base is None else target.meta.base
+    if (original := _original(base.meta)) is not None:
+        _overtaken(original)
+    if base.edge is None:
+        _overtaken(base)
+        return
     for view in views_of(base):
-        if base.edge is None:
-            view.meta.overtaken = True
-        elif view.meta.made is not None:
+        if view.meta.made is not None:
             cut(view)
         elif (view is not target or not current().grad) and not (_is_leaf(view) or _is_leaf(base)):
             try:
@@ -254,8 +257,7 @@ def rewrite(target: Tensor) -> Tensor:
     meta = target._meta()
     base = target if meta.base is None else meta.base
     if current().grad and base.edge is not None:
-        edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
-        settle(base, edge)
+        settle(base, called(OPERATORS["clone"](base), "CopyBackwards").edge)
         take_into_base(base)
     meta.version.bump()
     return target
@@ -276,9 +278,8 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
     base = None if target.meta is None else target.meta.base
     argument = _of_argument(target)
     root = target if base is None else base
-    if mode.watching and root.meta is not None:
-        outer = getattr(root.meta, "outer", None)  # what the target is the data of
-        argument = argument or _of_argument(outer)
+    if mode.watching:  # what the target is the data of may be one
+        argument = argument or _of_argument(getattr(root.meta, "outer", None))
     leaf = "a leaf Variable that requires grad is being used in an in-place operation."
     if argument or (base is None and target.edge.__class__ is AccumulateGrad):
         told = f"a view of {leaf}" if through_view or base is not None else None
@@ -478,8 +479,7 @@ def _tell_of_data(root: Tensor) -> None:
 
     while work:
         root = work.pop()
-        outer = getattr(root.meta, "outer", None)
-        if outer is not None:
+        if (outer := getattr(root.meta, "outer", None)) is not None:
             follow(outer, root)
         for member in (root, *views_of(root)):
             for reference in getattr(member.meta, "shown", ()):
@@ -523,7 +523,8 @@ Tensor._renew = _renew
 
 
 def _is_leaf(tensor: Tensor) -> bool:
-    return tensor.edge is None or tensor.edge.__class__ is AccumulateGrad
+    edge = place_of(tensor) if isinstance(tensor, StaleView) else tensor.edge  # which raises
+    return edge is None or edge.__class__ is AccumulateGrad
 
 
 def views_of(base: Tensor) -> list[Tensor]:
@@ -644,26 +645,24 @@ def record_entries(out: Tensor, input: Tensor) -> None:
     """
     charge_shape((10 * input.array.size + 4 * out.array.size,))  # places, sorted and counted
     here, there = addresses(input.own_array()), addresses(out.array)
-    elsewhere = False
     known, first, places, counts = np.unique(
         here, return_index=True, return_inverse=True, return_counts=True
     )
-    at = np.searchsorted(known, there)
-    if known.size == here.size and np.isin(there, known).all():
+    at, seen = np.searchsorted(known, there), np.isin(there, known)
+    if known.size == here.size and seen.all():
         source = input if input.ndim else OPERATORS["reshape"](input, (1,))
         where = np.unravel_index(first[at], source.shape)
     else:
         shares = counts[places.reshape(here.shape)].astype(input.dtype.numpy)
         # A last place, of which nothing is known, stands for all that lies elsewhere.
-        shape, seen = (known.size + 1,), np.isin(there, known)
+        shape = (known.size + 1,)
         source = OPERATORS["scatter"](
             input / wrap(shares, input.dtype), shape, places.reshape(here.shape)
         )
         where = (np.where(seen, at, known.size),)
-        elsewhere = not seen.all()
     apart = np.unique(there).size == there.size and known.size == here.size
     record(OPERATORS["getitem"], [source], {"index": Apart(where) if apart else where}, out)
-    if elsewhere and out.edge is not None:
+    if out.edge is not None and not seen.all():
         more(out.edge).params["elsewhere"] = True
 
 
@@ -702,10 +701,9 @@ def _as_parts(x: Tensor) -> Tensor:
     """Real numbers as they are, complex ones as a last dimension of two: in the memory of ``x``."""
     if not x.dtype.is_complex:
         return x
-    parts = OPERATORS["stack"](OPERATORS["real"](x), OPERATORS["imag"](x), dim=-1)
+    parts: Tensor = OPERATORS["stack"](OPERATORS["real"](x), OPERATORS["imag"](x), dim=-1)
     parts.array = x.own_array()[..., None].view(parts.array.dtype)
-    result: Tensor = parts
-    return result
+    return parts
 
 
 def _of_parts(parts: Tensor) -> Tensor:
@@ -722,8 +720,7 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     Raises RuntimeFault (E0409) where ``base`` has come to show less: see ``as_strided_``.
     """
     if not base.own_array().ndim:
-        result: tuple[Any, ...] = (None,) * view.array.ndim
-        return result
+        return (None,) * view.ndim
     seen, known = view.own_array(), base.own_array()
     steps = zip(seen.shape, seen.strides, known.shape, known.strides, strict=False)
     # Dimensions of which both repeat one memory, as those of batches do: row by row.

@@ -628,7 +628,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
-        if self.edge.__class__ is not AccumulateGrad:
+        if self.edge is None or not self.edge.leaf:
             said = "post accumulate grad hooks cannot be registered on non-leaf tensors"
             if self.edge is None:
                 said = "cannot register a hook on a tensor that doesn't require gradient"

@@ -985,3 +985,78 @@ import copy
 t = torch.ones(2)
 t.grad = torch.ones(2)
 print(copy.deepcopy(t).grad)
+
+# %% samples that are written in place leave views and a kept gradient with the tensor
+for write in (
+    lambda v: v.uniform_(), lambda v: v.normal_(), lambda v: v.bernoulli_(), lambda v: v.random_(),
+    lambda v: v.exponential_(), lambda v: v.geometric_(0.5), torch.nn.init.normal_,
+):  # fmt: skip
+    for mode in (torch.enable_grad, torch.no_grad):
+        x = torch.ones(2, 2, requires_grad=True)
+        v = x * 1
+        w = v.view(-1)
+        v.retain_grad()
+        with mode():
+            write(v)
+        v.zero_()
+        v.add_(x * 3)
+        w.sum().backward()
+        print(v.retains_grad, x.grad, v.grad, w._base is v)
+
+# %% turned in place: a base that left the graph, what views were detached from
+for turn in (lambda v: v.t_(), lambda v: v.unsqueeze_(0), lambda v: v.as_strided_((3, 2), (2, 1))):
+    x = torch.ones(2, 3, requires_grad=True)
+    v = x * 2
+    w = v.view(-1)
+    v.detach_()
+    turn(v)
+    print(w.requires_grad, torch.autograd.grad(w.sum(), x, allow_unused=True))
+for f in (lambda v: v.split(1)[0], lambda v: v[:]):
+    v = f(torch.ones(2, 3, requires_grad=True))
+    v.detach()[0].unsqueeze_(0)
+    try:
+        print(v.grad_fn.name(), v._version)
+    except RuntimeError:
+        print("cut")
+
+# %% views of a gradient that is added to, versions of gradients in the graph
+x = torch.ones(2, requires_grad=True)
+y = x * x
+v, w = y.view(2, 1), y.unbind()[0]
+x.grad = y
+(x * 3).sum().backward()
+print(v.grad_fn.name(), v, y._version, torch.autograd.grad(v.sum(), x))
+try:
+    print(w.grad_fn.name())
+except RuntimeError:
+    print("cut")
+x.register_post_accumulate_grad_hook(lambda x: print(x.grad._version, x.grad.requires_grad))
+for f in (lambda x: x * x, lambda x: x + 1):
+    x.grad = None
+    for _ in range(2):
+        f(x).sum().backward(create_graph=True)
+
+# %% writes beside a view that was cut, a hook of a view outside the graph
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+x = torch.ones(4).view(2, 2).requires_grad_()
+v = Same.apply(x.t())
+for _ in range(2):
+    x.detach().add_(1)
+print(v.tolist(), x._version)
+x = torch.ones(2, requires_grad=True)
+with torch.no_grad():
+    v = x[:1]
+v.register_post_accumulate_grad_hook(print)
+(v * x).sum().backward()
+print(v.grad, x.grad)
