@@ -87,7 +87,7 @@ globals().update(
     (name, _looking(globals()[name]))
     for name in (
         "as_tensor", "asarray", "empty_like", "frombuffer", "full_like", "ones_like", "rand_like",
-        "randint_like", "randn_like", "scalar_tensor", "tensor", "zeros_like",
+        "poisson", "randint_like", "randn_like", "scalar_tensor", "tensor", "zeros_like",
     )
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import DType, contiguous_format, int64, preserve_format
 from gradcli.engine.record.apply import flipped_view
-from gradcli.engine.record.arguments import Anything, Operand, is_whole
+from gradcli.engine.record.arguments import Anything, Operand, is_size
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS, dispatched, function, method
@@ -57,7 +57,7 @@ def sizes_method(op: Callable, strict: bool = False) -> Callable:
             sizes = tuple(sizes[0])
         if strict:
             for size in sizes:
-                if size.__class__ is not int and not (is_whole(size) or isinstance(size, DType)):
+                if size.__class__ is not int and not (is_size(size) or isinstance(size, DType)):
                     raise not_a("tuple of ints", op.__name__, "size", 1, size)
         return op(self, tuple(sizes), **params) if sizes or not params else op(self, **params)
 

@@ -66,11 +66,15 @@ Order: TypeAlias = Any
 Asked: TypeAlias = Any
 """The annotation of a tensor that PyTorch's own Python asks: what is none lacks an attribute."""
 
+Sized: TypeAlias = Any
+"""The annotation of a tensor that it asks for its size, which arrays have, and do not call."""
+
 Anything: TypeAlias = Any
 """The annotation of what the function looks at itself."""
 
 _ALIASES = {
     "Asked": ("Tensor", "asked"),
+    "Sized": ("Tensor", "asked", "sized"),
     "Required": ("int",),
     "Kept": ("bool",),
     "Operand": ("Tensor", "Number"),
@@ -89,7 +93,8 @@ _BY_NAME: dict[str, str] = {
             "target targets log_probs anchor positive negative query key theta logits"
         ),
         "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var "
-        "window prepend append bias_k bias_v attn_mask pos_weight offsets per_sample_weights",
+        "window prepend append lengths bias_k bias_v attn_mask pos_weight offsets "
+        "per_sample_weights",
         "Sequence[Tensor]": "tensors matrices",
         "Number": "alpha beta value min max correction negative_slope start step base end "
         "fill_value dx",
@@ -149,10 +154,17 @@ def _single(value: Any, kinds: tuple[int, ...] = (0, 1, 2, 3)) -> bool:
 
 def is_whole(value: Any) -> bool:
     """Whether ``value`` is a whole number, or a tensor of one."""
-    kind = value.__class__
-    return kind is int or isinstance(value, np.integer) or _single(value, (1,)) or (
-        isinstance(value, int) and kind is not bool
-    )  # fmt: skip
+    whole = isinstance(value, int | np.integer) and value.__class__ is not bool
+    return whole or _single(value, (1,))
+
+
+def is_size(value: Any) -> bool:
+    """Whether ``value`` is a whole number of 64 bits, or a tensor or an array of one entry."""
+    if isinstance(value, np.ndarray):
+        return not value.ndim and value.dtype.kind in "iu"
+    if value.__class__ is Tensor and value.numel() == 1:
+        return bool(value.dtype.kind == 1)
+    return is_whole(value) and (value.__class__ is not int or -(2**63) <= value < 2**63)
 
 
 _TAKES: Mapping[str, Callable[[Any], bool]] = {
@@ -164,11 +176,12 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
         isinstance(v, int | float | np.floating | np.integer | np.bool_) or _single(v)
     ),
     "asked": lambda v: False,
+    "sized": lambda v: False,
     "str": lambda v: isinstance(v, str),
     "DType": lambda v: isinstance(v, DType) or any(v is c for c in _CLASSES["Number"]),
     "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
-    "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_whole, v)),
+    "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_size, v)),
     "Sequence[Tensor]": lambda v: isinstance(v, list | tuple) and all(_rank(t) for t in v),
 }
 """Whether a value is what is declared, looked at closely."""
@@ -303,7 +316,7 @@ class Parameters:
     def wrong(self, name: str, place: int, value: Any) -> Fault:
         """The error of one argument."""
         kinds = self.kinds.get(name, ())
-        if "asked" in kinds:
+        if "asked" in kinds and not ("sized" in kinds and hasattr(value, "size")):
             words = f"{kind_of(value)!r} object has no attribute 'size'"
             return AttributeFault("E0303", words, help=f"{self.name}() takes a tensor here")
         wanted = " or ".join(_SAID.get(k, k) for k in kinds if k != "None")
@@ -439,7 +452,9 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
 
 def _plain(value: Any, kinds: tuple[str, ...] | None) -> Any:
     """Python's number, of one of NumPy and of a tensor of one where no tensor is declared."""
-    alone = kinds and "Tensor" not in kinds and value.__class__ is Tensor
+    if kinds and "Sequence[int]" in kinds and isinstance(value, list | tuple):
+        return (list if value.__class__ is list else tuple)(_plain(v, ("int",)) for v in value)
+    alone = kinds and "Tensor" not in kinds and value.__class__ in (Tensor, np.ndarray)
     return value.item() if alone or isinstance(value, np.generic) else plain_number(value)
 
 
