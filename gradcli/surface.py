@@ -79,15 +79,13 @@ globals().update(
 globals().update(
     (name, _filling(_looking(globals()[name], name))) for name in ("normal", "randint", "range")
 )
-globals().update(
-    (name, _face(globals()[name]))
-    for name in ("bernoulli", "complex", "multinomial", "tril_indices", "triu_indices")
-)
+globals().update((name, _face(globals()[name])) for name in ("bernoulli", "complex", "multinomial"))
 globals().update(
     (name, _looking(globals()[name]))
     for name in (
         "as_tensor", "asarray", "empty_like", "frombuffer", "full_like", "ones_like", "rand_like",
-        "poisson", "randint_like", "randn_like", "scalar_tensor", "tensor", "zeros_like",
+        "poisson", "randint_like", "randn_like", "scalar_tensor", "tensor", "tril_indices",
+        "triu_indices", "zeros_like",
     )
 )  # fmt: skip
 

@@ -22,7 +22,14 @@ from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import UnwrittenFault, bad_argument, bad_dtype, bad_shape, bad_value
+from gradcli.ops.errors import (
+    UnwrittenFault,
+    bad_argument,
+    bad_dtype,
+    bad_shape,
+    bad_type,
+    bad_value,
+)
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
@@ -179,6 +186,8 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
         elif kind == 1:  # an unsigned bound counts -1 from the top
             min, max = (None if b is None else input.dtype.entry(b) for b in (min, max))
         return O["clamp"](input, min=min, max=max)
+    if any(map(is_number, (min, max))) and any(getattr(b, "ndim", 0) for b in (min, max)):
+        raise bad_type("clamp() takes two numbers or two tensors", help="write torch.tensor(0.0)")
     # At a bound the derivative is the input's, as between numbers.
     out = input if min is None else _held(input, min, O["lt"])
     out = out if max is None else _held(out, max, O["gt"])

@@ -262,12 +262,15 @@ class Parameters:
         self, args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """A call in PyTorch's older order, factors among the tensors: ``add(x, alpha, y)``."""
-        factors = self.factors
         more = len(args) - len(self.order)
-        if not 0 < more <= len(factors) or not options.keys().isdisjoint(factors):
+        at = (1,) if "beta" not in self.named else (1, 2) if self.method else (0, 2)
+        places = dict(zip(at[: max(more, 0)], self.factors, strict=False))
+        # The newer names take numbers alone in this order.
+        newer = self.name.startswith(("rsub", "subtract")) and _rank(args[-1])
+        if newer or more != len(places) or not options.keys().isdisjoint(self.factors):
             return args, options
-        numbers = [i for i, a in enumerate(args) if not _rank(a)] if "beta" in factors else [1]
-        places = dict(zip(numbers[:more], factors, strict=False))
+        if any(_rank(args[i]) and not _single(args[i]) for i in places):
+            return args, options
         tensors = tuple(a for i, a in enumerate(args) if i not in places)
         return tensors, {**{name: args[i] for i, name in places.items()}, **options}
 
@@ -278,10 +281,11 @@ class Parameters:
 
     def check(self, values: Mapping[str, Any]) -> None:
         """Raise TypeError for what is missing, TypeFault (E0303) for a value of another kind."""
+        missing = next((name for name, value in values.items() if value is ABSENT), None)
+        if missing is not None:
+            name = self.shown.get(missing, missing)
+            raise TypeError(f"{self.name}() missing 1 required positional argument: {name!r}")
         for place, (name, value) in enumerate(values.items()):
-            if value is ABSENT:
-                name = self.shown.get(name, name)
-                raise TypeError(f"{self.name}() missing 1 required positional argument: {name!r}")
             kinds = self.kinds.get(name, ())
             if not kinds or value is self.defaults.get(name, ABSENT):
                 continue
@@ -377,8 +381,13 @@ def _kinds(annotation: Any, name: str, optional: bool = True) -> tuple[str, ...]
 
 
 @cache
-def parameters_of(function: Any, name: str, method: bool = False) -> Parameters | None:
-    """What a function or an operator takes; None where its code does not say."""
+def parameters_of(
+    function: Any, name: str, method: bool = False, strict: bool = True
+) -> Parameters | None:
+    """What a function or an operator takes; None where its code does not say.
+
+    An ``inplace`` is that of a ``strict`` one, which has all parameters that its code has.
+    """
     inner: Any = inspect.unwrap(function)
     op = inner if isinstance(inner, Operator) else getattr(inner, "operator", None)
     if op is not None:
@@ -386,7 +395,7 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     code = getattr(inner, "__code__", None)
     if code is None or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return None
-    return _of_code(inner, name, method)
+    return _of_code(inner, name, method, strict)
 
 
 class _ByName(dict[str, tuple[str, ...]]):
@@ -404,7 +413,7 @@ def of_any_number(function: Any, name: str) -> Parameters:
     return found
 
 
-def _of_code(inner: Any, name: str, method: bool) -> Parameters:
+def _of_code(inner: Any, name: str, method: bool, strict: bool = True) -> Parameters:
     code = inner.__code__
     found = Parameters(name, method)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -413,6 +422,9 @@ def _of_code(inner: Any, name: str, method: bool) -> Parameters:
     optional = found.order[len(found.order) - len(defaults) :]
     found.defaults = dict(zip(optional, defaults, strict=True))
     found.defaults.update(inner.__kwdefaults__ or ())
+    if not strict and "inplace" in names:
+        found.order = tuple([n for n in found.order if n != "inplace"])
+        del found.defaults["inplace"]
     found.named = tuple(n for n in names[code.co_argcount :] if n != "out" and n[0] != "_")
     hints = inner.__annotations__
     found.kinds = {n: _kinds(hints.get(n), n, n in found.defaults) for n in names}

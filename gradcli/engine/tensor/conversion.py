@@ -60,12 +60,15 @@ class Conversions:
         """
         if memory_format is not None and memory_format.__class__ is not dtypes.Layout:
             raise not_a("torch.memory_format", "to", "memory_format", 1, memory_format)
+        twice = wanted and device is not None
+        if twice or non_blocking.__class__ is not bool or copy.__class__ is not bool:
+            raise _no_overload(wanted)
         if dtype is None and len(wanted) == 1 and wanted[0].__class__ is DType:
             dtype = wanted[0]
         elif wanted:
             first, *flags = wanted
             if first is None or _is_device(first):
-                device = device if first is None else first
+                device = first
                 if flags:  # ``to(device, dtype, non_blocking, copy)``
                     second = flags.pop(0)
                     if isinstance(second, bool | Conversions) or None is not dtype is not second:
