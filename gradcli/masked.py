@@ -186,7 +186,7 @@ def var(
     if correction is not None and unbiased is not None:
         raise AssertionFault("E0304", "Only one of unbiased and correction may be given")
     less = 1.0 if correction is None else float(correction)
-    less = less if unbiased is None else float(unbiased)
+    less = less if unbiased is None else float(bool(unbiased))
     if not input.dtype.kind:
         raise bad_dtype(
             f"Subtraction, the `-` operator, with a bool tensor is not supported. {NO_MASK}"

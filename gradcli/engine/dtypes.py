@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from math import inf
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,9 @@ class Device(str):
 
     def __new__(cls, type: str, index: int | None = None) -> Device:
         """The device of that name. Raises RuntimeFault (E0905) for one that PyTorch has not."""
-        if index is not None and index < 0:
+        if not isinstance(type, str | int):
+            raise TypeFault("E0303", f"device(): type must be a str, not {type!r}", help="'cpu'")
+        if index is not None and as_index(index) < 0:
             raise RuntimeFault("E0905", "Device index must not be negative")
         kind, colon, number = str(type).partition(":")
         if kind not in _DEVICES.split(", "):

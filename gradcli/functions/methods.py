@@ -57,7 +57,8 @@ def sizes_method(op: Callable, strict: bool = False) -> Callable:
             sizes = tuple(sizes[0])
         if strict:
             for size in sizes:
-                if size.__class__ is not int and not (is_size(size) or isinstance(size, DType)):
+                plain = size.__class__ is int and not size >> 63
+                if not (plain or is_size(size) or isinstance(size, DType)):
                     raise not_a("tuple of ints", op.__name__, "size", 1, size)
         return op(self, tuple(sizes), **params) if sizes or not params else op(self, **params)
 

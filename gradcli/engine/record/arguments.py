@@ -181,7 +181,11 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "DType": lambda v: isinstance(v, DType) or any(v is c for c in _CLASSES["Number"]),
     "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
-    "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_size, v)),
+    "Sequence[int]": lambda v: (
+        all(map(is_size, v))
+        if isinstance(v, list | tuple)
+        else v.__class__ is Tensor and is_size(v)
+    ),
     "Sequence[Tensor]": lambda v: isinstance(v, list | tuple) and all(_rank(t) for t in v),
 }
 """Whether a value is what is declared, looked at closely."""
@@ -262,12 +266,17 @@ class Parameters:
         self, args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """A call in PyTorch's older order, factors among the tensors: ``add(x, alpha, y)``."""
-        more = len(args) - len(self.order)
+        more = max(len(args) - len(self.order), 0)
         at = (1,) if "beta" not in self.named else (1, 2) if self.method else (0, 2)
-        places = dict(zip(at[: max(more, 0)], self.factors, strict=False))
+        places = dict(zip(at[:more], self.factors, strict=False))
         # The newer names take numbers alone in this order.
-        newer = self.name.startswith(("rsub", "subtract")) and _rank(args[-1])
-        if newer or more != len(places) or not options.keys().isdisjoint(self.factors):
+        newer = self.name.startswith(("rsub", "subtract"))
+        if (
+            not more
+            or (newer and _rank(args[-1]))
+            or more != len(places)
+            or not options.keys().isdisjoint(self.factors)
+        ):
             return args, options
         if any(_rank(args[i]) and not _single(args[i]) for i in places):
             return args, options
