@@ -8,11 +8,13 @@ reduction, or NaN where there is none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.record.arguments import Anything as Mask
 from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import named
 from gradcli.engine.record.face import face
@@ -28,9 +30,6 @@ __all__ = [
     "logsumexp", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum",
     "var",
 ]  # fmt: skip
-
-Mask: TypeAlias = Any
-"""The annotation of a mask, which says itself what it lacks."""
 
 
 def _counted(input: Any, mask: Any) -> Any:
@@ -53,23 +52,16 @@ def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
     return input if mask is None else _O["where"](_counted(input, mask), input, value)
 
 
-def _least(input: Any, dtype: Any) -> Any:
-    """Below every number of the dtype."""
-    return _ends(input, dtype, "amax")[0]
-
-
-def _greatest(input: Any, dtype: Any) -> Any:
-    return _ends(input, dtype, "amin")[1]
-
-
-def _ends(input: Any, dtype: Any, name: str) -> tuple[Any, Any]:
+def _least(input: Any, dtype: Any, name: str = "amax") -> Any:
+    """Below every number of the dtype; above every one for ``"amin"``."""
     kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
-    if kind.kind > 1:
-        return -float("inf"), float("inf")
     if not kind.kind:
         raise UnwrittenFault("E0309", f"identity of {name} on {kind!r} input")
-    limits = np.iinfo(kind.numpy)
-    return int(limits.min), int(limits.max)
+    least, most = dtypes.bounds(kind) if kind.kind < 2 else (-float("inf"), float("inf"))
+    return least if name == "amax" else most
+
+
+_greatest = partial(_least, name="amin")
 
 
 def _dims(dim: Any) -> Any:
@@ -246,6 +238,5 @@ def logaddexp(
     return found.to(input.dtype if dtype is None else dtype)
 
 
-for _name in __all__:
-    may_be("none", globals()[_name])
-    globals()[_name] = face(globals()[_name], strict=True)
+may_be("none", *(globals()[name] for name in __all__))
+globals().update({name: face(globals()[name], strict=True) for name in __all__})

@@ -22,14 +22,7 @@ from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.errors import (
-    UnwrittenFault,
-    bad_argument,
-    bad_dtype,
-    bad_shape,
-    bad_type,
-    bad_value,
-)
+from gradcli.ops.errors import UnwrittenFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
@@ -187,7 +180,7 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
             min, max = (None if b is None else input.dtype.entry(b) for b in (min, max))
         return O["clamp"](input, min=min, max=max)
     if any(map(is_number, (min, max))) and any(getattr(b, "ndim", 0) for b in (min, max)):
-        raise bad_type("clamp() takes two numbers or two tensors", help="write torch.tensor(0.0)")
+        raise not_a("Tensor", "clamp", "max", 2, max, "give two numbers or two tensors")
     # At a bound the derivative is the input's, as between numbers.
     out = input if min is None else _held(input, min, O["lt"])
     out = out if max is None else _held(out, max, O["gt"])

@@ -93,8 +93,7 @@ _BY_NAME: dict[str, str] = {
             "target targets log_probs anchor positive negative query key theta logits"
         ),
         "Tensor | None": "sorter weights aweights fweights weight bias running_mean running_var "
-        "window prepend append lengths bias_k bias_v attn_mask pos_weight offsets "
-        "per_sample_weights",
+        "window prepend append bias_k bias_v attn_mask pos_weight offsets per_sample_weights",
         "Sequence[Tensor]": "tensors matrices",
         "Number": "alpha beta value min max correction negative_slope start step base end "
         "fill_value dx",
@@ -175,17 +174,12 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "float": lambda v: (
         isinstance(v, int | float | np.floating | np.integer | np.bool_) or _single(v)
     ),
-    "asked": lambda v: False,
-    "sized": lambda v: False,
+    **dict.fromkeys(("asked", "sized"), lambda v: False),
     "str": lambda v: isinstance(v, str),
     "DType": lambda v: isinstance(v, DType) or any(v is c for c in _CLASSES["Number"]),
     "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
-    "Sequence[int]": lambda v: (
-        all(map(is_size, v))
-        if isinstance(v, list | tuple)
-        else v.__class__ is Tensor and is_size(v)
-    ),
+    "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_size, v)),
     "Sequence[Tensor]": lambda v: isinstance(v, list | tuple) and all(_rank(t) for t in v),
 }
 """Whether a value is what is declared, looked at closely."""
@@ -269,14 +263,9 @@ class Parameters:
         more = max(len(args) - len(self.order), 0)
         at = (1,) if "beta" not in self.named else (1, 2) if self.method else (0, 2)
         places = dict(zip(at[:more], self.factors, strict=False))
-        # The newer names take numbers alone in this order.
-        newer = self.name.startswith(("rsub", "subtract"))
-        if (
-            not more
-            or (newer and _rank(args[-1]))
-            or more != len(places)
-            or not options.keys().isdisjoint(self.factors)
-        ):
+        known = more == len(places) and options.keys().isdisjoint(self.factors)
+        newer = self.name.startswith(("rsub", "subtract"))  # which take numbers alone so
+        if not more or not known or (newer and _rank(args[-1])):
             return args, options
         if any(_rank(args[i]) and not _single(args[i]) for i in places):
             return args, options
@@ -393,10 +382,7 @@ def _kinds(annotation: Any, name: str, optional: bool = True) -> tuple[str, ...]
 def parameters_of(
     function: Any, name: str, method: bool = False, strict: bool = True
 ) -> Parameters | None:
-    """What a function or an operator takes; None where its code does not say.
-
-    An ``inplace`` is that of a ``strict`` one, which has all parameters that its code has.
-    """
+    """What a function or an operator takes, ``inplace`` if ``strict``; None if code is silent."""
     inner: Any = inspect.unwrap(function)
     op = inner if isinstance(inner, Operator) else getattr(inner, "operator", None)
     if op is not None:

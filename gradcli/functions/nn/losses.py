@@ -100,9 +100,8 @@ def l1_loss(
 
 
 def huber_loss(
-    input: Sized, target: Sized, reduction: Any = "mean", delta: float = 1.0,
-    weight: Sized | None = None,
-) -> Any:  # fmt: skip
+    input: Sized, target: Sized, reduction: Any = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
     if not delta > 0:
         raise bad_value("huber_loss does not support non-positive values for delta.")
