@@ -99,8 +99,8 @@ _OF_NOTHING = (0.0, np.nan, -np.inf, np.inf, 1.0)
 
 @by_element
 def segment_reduce(
-    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Any = None,
-    offsets: Any = None, axis: int = 0, unsafe: bool = False, initial: Any = None,
+    data: Tensor, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None,
+    axis: int = 0, unsafe: bool = False, initial: Any = None,
 ) -> Any:  # fmt: skip
     """What segments of ``data`` that follow each other along ``axis`` come to: one entry each.
 
