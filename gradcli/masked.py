@@ -8,13 +8,18 @@ reduction, or NaN where there is none.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.record.arguments import Anything as Mask
+from gradcli.engine.record.arguments import Asked
 from gradcli.engine.record.composite import named
+from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.record.out import may_be
 from gradcli.functions import reductions, statistics
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import AssertionFault, IndexFault, UnwrittenFault, bad_argument, bad_dtype
@@ -47,23 +52,16 @@ def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
     return input if mask is None else _O["where"](_counted(input, mask), input, value)
 
 
-def _least(input: Any, dtype: Any) -> Any:
-    """Below every number of the dtype."""
-    return _ends(input, dtype, "amax")[0]
-
-
-def _greatest(input: Any, dtype: Any) -> Any:
-    return _ends(input, dtype, "amin")[1]
-
-
-def _ends(input: Any, dtype: Any, name: str) -> tuple[Any, Any]:
+def _least(input: Any, dtype: Any, name: str = "amax") -> Any:
+    """Below every number of the dtype; above every one for ``"amin"``."""
     kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
-    if kind.kind > 1:
-        return -float("inf"), float("inf")
     if not kind.kind:
         raise UnwrittenFault("E0309", f"identity of {name} on {kind!r} input")
-    limits = np.iinfo(kind.numpy)
-    return int(limits.min), int(limits.max)
+    least, most = dtypes.bounds(kind) if kind.kind < 2 else (-float("inf"), float("inf"))
+    return least if name == "amax" else most
+
+
+_greatest = partial(_least, name="amin")
 
 
 def _dims(dim: Any) -> Any:
@@ -73,11 +71,11 @@ def _dims(dim: Any) -> Any:
 
 def _reduction(name: str, function: Callable, identity: Callable, what: str) -> Callable:
     def reduction(
-        input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+        input: Asked, dim: Any = None, *, keepdim: Any = False, dtype: Any = None, mask: Mask = None
     ) -> Any:
         none = None if mask is None else identity(input, dtype)
         filled = _filled(input, mask, none, dtype)
-        return function(filled, _dims(dim), keepdim)
+        return function(filled, _dims(dim), bool(keepdim))
 
     return named(reduction, name, f"{what} of the entries that count.")
 
@@ -99,13 +97,13 @@ amin = _reduction("amin", reductions.amin, _greatest, "The smallest")
 
 def _place(name: str, identity: Callable, what: str) -> Callable:
     def place(
-        input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
-        mask: Any = None,
+        input: Asked, dim: int | None = None, *, keepdim: Any = False, dtype: Any = None,
+        mask: Mask = None,
     ) -> Any:  # fmt: skip
         kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
         if not kind.kind:
             raise bad_dtype(f"{name}(): does not support bool input")
-        found = _O[name](_filled(input, mask, identity(input, dtype), dtype), dim, keepdim)
+        found = _O[name](_filled(input, mask, identity(input, dtype), dtype), dim, bool(keepdim))
         return found.to(kind)  # as PyTorch has it
 
     return named(place, name, f"The place of the {what} of the entries that count.")
@@ -115,7 +113,7 @@ argmax, argmin = _place("argmax", _least, "largest"), _place("argmin", _greatest
 
 
 def logsumexp(
-    input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+    input: Asked, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
 ) -> Any:
     """The logarithm of the sum of the exponentials of the entries that count."""
     dims = tuple(range(len(input.shape))) if _dims(dim) is None else dim
@@ -123,13 +121,13 @@ def logsumexp(
     return found.to(input.dtype if dtype is None else dtype)
 
 
-def _counts(input: Any, dim: Any, keepdim: bool, mask: Any) -> Any:
+def _counts(input: Any, dim: Any, keepdim: Any, mask: Any) -> Any:
     ones = _O["ones_like"](input).detach()
-    return _O["sum"](_filled(ones, mask, 0), _dims(dim), keepdim)
+    return _O["sum"](_filled(ones, mask, 0), _dims(dim), bool(keepdim))
 
 
 def mean(
-    input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+    input: Asked, dim: Any = None, *, keepdim: Any = False, dtype: Any = None, mask: Mask = None
 ) -> Any:
     """The mean of the entries that count; NaN where none do."""
     input = input if dtype is None else input.to(dtype)
@@ -144,7 +142,7 @@ def mean(
 
 
 def median(
-    input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+    input: Asked, dim: int = -1, *, keepdim: Any = False, dtype: Any = None, mask: Mask = None
 ) -> Any:
     """The middle one (the lower of two) of the entries that count, along a dimension.
 
@@ -152,7 +150,7 @@ def median(
     """
     kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
     wide = input if input.dtype.is_floating_point else input.to(dtypes.float32)
-    found = statistics.nanmedian(_filled(wide, mask, float("nan")), dim, keepdim)[0]
+    found = statistics.nanmedian(_filled(wide, mask, float("nan")), dim, bool(keepdim))[0]
     if wide is input:
         return found
     if np.isnan(found.array).any():
@@ -163,24 +161,24 @@ def median(
 
 
 def norm(
-    input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool = False,
-    dtype: Any = None, mask: Any = None,
+    input: Asked, ord: float | None = 2.0, dim: Any = None, *, keepdim: Any = False,
+    dtype: Any = None, mask: Mask = None,
 ) -> Any:  # fmt: skip
     """The ``ord``-norm of the entries that count."""
     order = 2.0 if ord is None else float(ord)
     filled = _filled(input, mask, float("inf") if order < 0 else 0.0, dtype)
-    return _O["norm"](filled, order, _dims(dim), keepdim)
+    return _O["norm"](filled, order, _dims(dim), bool(keepdim))
 
 
 def var(
-    input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None,
-    keepdim: bool = False, dtype: Any = None, mask: Any = None,
+    input: Asked, dim: Any = None, unbiased: Any = None, *, correction: Any = None,
+    keepdim: Any = False, dtype: Any = None, mask: Mask = None,
 ) -> Any:  # fmt: skip
     """The variance of the entries that count."""
     if correction is not None and unbiased is not None:
         raise AssertionFault("E0304", "Only one of unbiased and correction may be given")
     less = 1.0 if correction is None else float(correction)
-    less = less if unbiased is None else float(unbiased)
+    less = less if unbiased is None else float(bool(unbiased))
     if not input.dtype.kind:
         raise bad_dtype(
             f"Subtraction, the `-` operator, with a bool tensor is not supported. {NO_MASK}"
@@ -195,8 +193,8 @@ def var(
 
 
 def std(
-    input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None,
-    keepdim: bool = False, dtype: Any = None, mask: Any = None,
+    input: Asked, dim: Any = None, unbiased: Any = None, *, correction: Any = None,
+    keepdim: Any = False, dtype: Any = None, mask: Mask = None,
 ) -> Any:  # fmt: skip
     """The standard deviation of the entries that count."""
     options = {"keepdim": keepdim, "dtype": dtype, "mask": mask}
@@ -204,7 +202,7 @@ def std(
 
 
 def _along(name: str, function: Callable, fill: float, what: str) -> Callable:
-    def along(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    def along(input: Asked, dim: int, *, dtype: Any = None, mask: Mask = None) -> Any:
         kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
         if name.startswith("cum"):
             return function(_filled(input, mask, fill, dtype), dim, dtype=kind)
@@ -223,7 +221,7 @@ cumprod = _along("cumprod", reductions.cumprod, 1, "Running products")
 
 
 def normalize(
-    input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None
+    input: Asked, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Mask = None
 ) -> Any:
     """Vectors along a dimension over their norm, both of the entries that count."""
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
@@ -231,9 +229,14 @@ def normalize(
 
 
 def logaddexp(
-    input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None
-) -> Any:
+    input: Asked, other: Asked, *, dtype: Any = None, input_mask: Mask = None,
+    other_mask: Mask = None,
+) -> Any:  # fmt: skip
     """``log(exp(input) + exp(other))``, of what counts in each."""
     never = -float("inf")
     found = _O["logaddexp"](_filled(input, input_mask, never), _filled(other, other_mask, never))
     return found.to(input.dtype if dtype is None else dtype)
+
+
+may_be("none", *(globals()[name] for name in __all__))
+globals().update({name: face(globals()[name], strict=True) for name in __all__})

@@ -69,27 +69,20 @@ _own = frozenset(globals())
 _table = {**{n: v for n, v in _public_operators().items() if n not in _own}, **_COMPOSED}
 globals().update({name: _face(function, name) for name, function in _table.items()})
 globals().update(_creation.TYPED)
-globals().update(
-    (name, _filling(_face(globals()[name], name)))
-    for name in (
-        "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randn",
-        "randperm", "zeros",
-    )
-)  # fmt: skip
-globals().update(
-    (name, _filling(_looking(globals()[name], name))) for name in ("normal", "randint", "range")
-)
-globals().update(
-    (name, _face(globals()[name]))
-    for name in ("bernoulli", "complex", "multinomial", "tril_indices", "triu_indices")
-)
-globals().update(
-    (name, _looking(globals()[name]))
-    for name in (
-        "as_tensor", "asarray", "empty_like", "frombuffer", "full_like", "ones_like", "rand_like",
-        "randint_like", "randn_like", "scalar_tensor", "tensor", "zeros_like",
-    )
-)  # fmt: skip
+_DRESSED: dict[str, _Any] = {
+    "arange empty eye full linspace logspace ones rand randn randperm zeros": (
+        lambda name, made: _filling(_face(made, name))
+    ),
+    "normal randint range": lambda name, made: _filling(_looking(made, name)),
+    "bernoulli complex multinomial": lambda name, made: _face(made),
+    "as_tensor asarray empty_like frombuffer full_like ones_like poisson rand_like randint_like "
+    "randn_like scalar_tensor tensor tril_indices triu_indices zeros_like": (
+        lambda name, made: _looking(made)
+    ),
+}
+"""How what creates tensors is called by Python, by its names."""
+for _names, _dress in _DRESSED.items():
+    globals().update((n, _dress(n, globals()[n])) for n in _names.split())
 
 
 def _of_method(name: str) -> object:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from math import inf
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,9 @@ class Device(str):
 
     def __new__(cls, type: str, index: int | None = None) -> Device:
         """The device of that name. Raises RuntimeFault (E0905) for one that PyTorch has not."""
-        if index is not None and index < 0:
+        if not isinstance(type, str | int):
+            raise TypeFault("E0303", f"device(): type must be a str, not {type!r}", help="'cpu'")
+        if index is not None and as_index(index) < 0:
             raise RuntimeFault("E0905", "Device index must not be negative")
         kind, colon, number = str(type).partition(":")
         if kind not in _DEVICES.split(", "):
@@ -357,14 +360,21 @@ def _raise_kind(strong: DType | None, weak: DType | None) -> DType | None:
     return weak
 
 
+def _no_text(dtype: Any) -> DType:
+    """The DType for a type. Raises TypeFault (E0309) for the name of one."""
+    if isinstance(dtype, str):
+        raise TypeFault("E0309", f"a dtype is wanted here, not {dtype!r}", help="write float32")
+    return to_dtype(dtype)
+
+
 def promote_types(type1: Any, type2: Any) -> DType:
     """The smallest dtype that two turn into: ``promote_types(int32, float16)`` is float16."""
-    return promote(to_dtype(type1), to_dtype(type2))
+    return promote(_no_text(type1), _no_text(type2))
 
 
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether a conversion keeps the kind of number: integers may become floats, not back."""
-    return to_dtype(from_).kind <= to_dtype(to).kind
+    return _no_text(from_).kind <= _no_text(to).kind
 
 
 # What type(x.dtype) and type(x.device) show: where users find them.
@@ -385,7 +395,7 @@ class finfo:
     """
 
     def __init__(self, type: Any = None) -> None:
-        of = get_default_dtype() if type is None else to_dtype(type)
+        of = get_default_dtype() if type is None else _no_text(type)
         if of.kind < 2:
             said = (
                 "gradcli.finfo() requires a floating point input type. Use gradcli.iinfo to handle "
@@ -416,7 +426,7 @@ class iinfo:
     """
 
     def __init__(self, type: Any) -> None:
-        of = to_dtype(type)
+        of = _no_text(type)
         if of.kind != 1:
             said = (
                 "gradcli.iinfo() requires an integer input type. Use gradcli.finfo to handle "

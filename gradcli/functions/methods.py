@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import factories
-from gradcli.engine.dtypes import DType, contiguous_format, int64, preserve_format
+from gradcli.engine.dtypes import DType, bool_, contiguous_format, int64, preserve_format
 from gradcli.engine.record.apply import flipped_view
-from gradcli.engine.record.arguments import Anything, Operand, is_whole
+from gradcli.engine.record.arguments import Anything, Operand, is_size
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS, dispatched, function, method
@@ -57,7 +57,8 @@ def sizes_method(op: Callable, strict: bool = False) -> Callable:
             sizes = tuple(sizes[0])
         if strict:
             for size in sizes:
-                if size.__class__ is not int and not (is_whole(size) or isinstance(size, DType)):
+                plain = size.__class__ is int and not size >> 63
+                if not (plain or is_size(size) or isinstance(size, DType)):
                     raise not_a("tuple of ints", op.__name__, "size", 1, size)
         return op(self, tuple(sizes), **params) if sizes or not params else op(self, **params)
 
@@ -235,7 +236,7 @@ def _compare(op: Operator) -> Callable:
         dtype = self.dtype  # in others PyTorch first writes the number as one of theirs
         plain = (kind is int or kind is float) if dtype.quick else (kind is int and dtype is int64)
         if plain and not self.array.ndim:
-            return _truth(compute(self.array, other))
+            return wrap(compute(self.array, other), bool_)
         if kind is not Tensor and not in_place.is_value(other):
             return NotImplemented
         return FUNCTIONS[op.name](self, other)
@@ -250,12 +251,6 @@ def _of_values(function: Callable) -> Callable:
         return function(self, other) if in_place.is_value(other) else NotImplemented
 
     return method
-
-
-def _truth(value: Any) -> Tensor:
-    from gradcli.engine.dtypes import bool_
-
-    return wrap(value, bool_)
 
 
 def _commuted(op: Callable, word: str) -> Callable:
@@ -356,22 +351,18 @@ def _own() -> dict[str, _Source]:
         **{f"new_{name}": (_like, getattr(factories, name))
            for name in ("zeros", "ones", "full", "empty", "tensor")},
         "mT": (_swapped,),
-        "T": (_read, "reverse_dims", "All dimensions in reverse order."),
+        "T": (lambda: property(FUNCTIONS["reverse_dims"], doc="All dimensions in reverse order."),),
         "broadcast_to": expand, "expand": expand,
         "reshape": (sizes_method, reshape), "view": (sizes_method, view),
         "sum_to_size": (lambda path: sizes_method(found(path)), "reductions.sum_to_size"),
         "max": (_extreme, "max"), "min": (_extreme, "min"),
         "put_": (_rewritten_function, "scatter.put"), "__pos__": (found, "arithmetic.positive"),
-        "new_empty_strided": (_new_empty_strided,),
+        "new_empty_strided": (lambda: _like(found("strided.empty_strided")),),
         **{path.rpartition(".")[2]: (found, path) for path in (
             "overloads.flatten", "overloads.slogdet", "scatter.unfold", "counting.fill_diagonal_",
             "strided.resize_", "strided.dim_order",
         )},
     }  # fmt: skip
-
-
-def _read(name: str, doc: str) -> property:
-    return property(FUNCTIONS[name], doc=doc)
 
 
 def _swapped() -> property:
@@ -386,10 +377,6 @@ def _swapped() -> property:
 
 def _with_sizes(name: str) -> Callable:
     return sizes_method(FUNCTIONS[name])
-
-
-def _new_empty_strided() -> Callable:
-    return _like(found("strided.empty_strided"))
 
 
 def _extreme(name: str) -> Callable:

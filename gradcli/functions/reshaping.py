@@ -368,7 +368,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
 
 
 @by_element
-def unravel_index(indices: Any, shape: Anything) -> tuple:
+def unravel_index(indices: Asked, shape: Anything) -> tuple:
     """Indices into the flat tensor of a ``shape`` as an index for each dimension.
 
     Raises TypeFault (E0303) unless they are whole numbers.

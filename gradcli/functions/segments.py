@@ -14,7 +14,7 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import bool_, float16, float32
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -99,7 +99,7 @@ _OF_NOTHING = (0.0, np.nan, -np.inf, np.inf, 1.0)
 
 @by_element
 def segment_reduce(
-    data: Any, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None,
+    data: Tensor, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None,
     axis: int = 0, unsafe: bool = False, initial: Any = None,
 ) -> Any:  # fmt: skip
     """What segments of ``data`` that follow each other along ``axis`` come to: one entry each.

@@ -197,3 +197,6 @@ kaiser_window = _tapered(
     lambda x, steps, beta: np.i0(beta * np.sqrt(1 - (2 * x / steps - 1) ** 2)) / np.i0(beta),
     beta=12.0,
 )  # fmt: skip
+
+
+may_be("none", istft)

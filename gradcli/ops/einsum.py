@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_einsum
-from gradcli.ops.errors import bad_argument, bad_shape, bad_value
+from gradcli.ops.errors import bad_shape, bad_type, bad_value
 from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -87,7 +87,7 @@ def plan(equation: Any, ranks: Sequence[int]) -> list[tuple[str, tuple[int, ...]
     fit the ranks of the operands.
     """
     if not isinstance(equation, str):
-        raise bad_argument("einsum begins with its equation", help=_HELP)
+        raise bad_type("einsum begins with its equation", help=_HELP)
     return _planned(equation, tuple(ranks))
 
 

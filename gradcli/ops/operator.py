@@ -337,6 +337,7 @@ class Operator:
 
 PARAM_ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",
+    "size": "shape",
 }  # fmt: skip
 """NumPy's names of parameters, and what they are called here."""
 

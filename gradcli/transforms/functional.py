@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine import Tensor, wrap
-from gradcli.engine.backward.api import gradients
+from gradcli.engine.backward.api import as_flag, gradients
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
@@ -73,7 +73,7 @@ def _by(
     if not pairs:
         return (None,) * len(inputs)
     by, weighted = [o for o, _ in pairs], [w for _, w in pairs]
-    return gradients(by, list(inputs), weighted, True, create_graph, allow_unused=True)
+    return gradients(by, list(inputs), weighted, True, as_flag(create_graph), allow_unused=True)
 
 
 def vjp(

@@ -78,8 +78,8 @@ def backward(
         grad_tensors = grad_variables
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
-    keep = _flag(create_graph if retain_graph is None else retain_graph)
-    create_graph = _flag(create_graph)
+    keep = as_flag(create_graph if retain_graph is None else retain_graph)
+    create_graph = as_flag(create_graph)
     if create_graph:
         warn_once(_CYCLE)
     wanted = targets = None
@@ -103,7 +103,7 @@ def backward(
     run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
 
 
-def _flag(value: Any) -> bool:
+def as_flag(value: Any) -> bool:
     """An option that is on or off, as 1 and 0 are. Raises TypeError for what is no such number."""
     return value if value.__class__ is bool else bool(index(value))
 
@@ -147,7 +147,7 @@ def _backward(
     else:
         (gradient,) = _weights(gradient, [self])
         g = _implicit(self, edge) if gradient is None else _given(gradient, 0, edge, False)
-    run((edge,), (g,), retain_graph is not None and _flag(retain_graph), False, None)
+    run((edge,), (g,), retain_graph is not None and as_flag(retain_graph), False, None)
 
 
 _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
@@ -213,8 +213,9 @@ def grad(
             help="leave allow_unused out",
         )
     grad_outputs = _weights(grad_outputs, outputs)
-    keep = _flag(create_graph if retain_graph is None else retain_graph)
-    create_graph = _flag(create_graph)
+    keep = as_flag(create_graph if retain_graph is None else retain_graph)
+    create_graph = as_flag(create_graph)
+    as_flag(materialize_grads if allow_unused is None else allow_unused)
     asked = outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
     if is_grads_batched:
         return _batched(*asked)

@@ -218,7 +218,7 @@ def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
     shape = []
     for n in sizes:
         try:
-            if n.__class__ is bool:
+            if n.__class__ is bool or (n.__class__ is int and n >> 63 not in (0, -1)):
                 raise words.no_size(name, given, n)
             shape.append(n.__index__())
         except (AttributeError, TypeError):

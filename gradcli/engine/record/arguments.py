@@ -66,11 +66,15 @@ Order: TypeAlias = Any
 Asked: TypeAlias = Any
 """The annotation of a tensor that PyTorch's own Python asks: what is none lacks an attribute."""
 
+Sized: TypeAlias = Any
+"""The annotation of a tensor that it asks for its size, which arrays have, and do not call."""
+
 Anything: TypeAlias = Any
 """The annotation of what the function looks at itself."""
 
 _ALIASES = {
     "Asked": ("Tensor", "asked"),
+    "Sized": ("Tensor", "asked", "sized"),
     "Required": ("int",),
     "Kept": ("bool",),
     "Operand": ("Tensor", "Number"),
@@ -149,10 +153,17 @@ def _single(value: Any, kinds: tuple[int, ...] = (0, 1, 2, 3)) -> bool:
 
 def is_whole(value: Any) -> bool:
     """Whether ``value`` is a whole number, or a tensor of one."""
-    kind = value.__class__
-    return kind is int or isinstance(value, np.integer) or _single(value, (1,)) or (
-        isinstance(value, int) and kind is not bool
-    )  # fmt: skip
+    whole = isinstance(value, int | np.integer) and value.__class__ is not bool
+    return whole or _single(value, (1,))
+
+
+def is_size(value: Any) -> bool:
+    """Whether ``value`` is a whole number of 64 bits, or a tensor or an array of one entry."""
+    if isinstance(value, np.ndarray):
+        return not value.ndim and value.dtype.kind in "iu"
+    if value.__class__ is Tensor and value.numel() == 1:
+        return bool(value.dtype.kind == 1)
+    return is_whole(value) and (value.__class__ is not int or -(2**63) <= value < 2**63)
 
 
 _TAKES: Mapping[str, Callable[[Any], bool]] = {
@@ -163,12 +174,12 @@ _TAKES: Mapping[str, Callable[[Any], bool]] = {
     "float": lambda v: (
         isinstance(v, int | float | np.floating | np.integer | np.bool_) or _single(v)
     ),
-    "asked": lambda v: False,
+    **dict.fromkeys(("asked", "sized"), lambda v: False),
     "str": lambda v: isinstance(v, str),
     "DType": lambda v: isinstance(v, DType) or any(v is c for c in _CLASSES["Number"]),
     "Layout": lambda v: v.__class__ is Layout,
     "None": lambda v: v is None,
-    "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_whole, v)),
+    "Sequence[int]": lambda v: isinstance(v, list | tuple) and all(map(is_size, v)),
     "Sequence[Tensor]": lambda v: isinstance(v, list | tuple) and all(_rank(t) for t in v),
 }
 """Whether a value is what is declared, looked at closely."""
@@ -249,12 +260,15 @@ class Parameters:
         self, args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """A call in PyTorch's older order, factors among the tensors: ``add(x, alpha, y)``."""
-        factors = self.factors
-        more = len(args) - len(self.order)
-        if not 0 < more <= len(factors) or not options.keys().isdisjoint(factors):
+        more = max(len(args) - len(self.order), 0)
+        at = (1,) if "beta" not in self.named else (1, 2) if self.method else (0, 2)
+        places = dict(zip(at[:more], self.factors, strict=False))
+        known = more == len(places) and options.keys().isdisjoint(self.factors)
+        newer = self.name.startswith(("rsub", "subtract"))  # which take numbers alone so
+        if not more or not known or (newer and _rank(args[-1])):
             return args, options
-        numbers = [i for i, a in enumerate(args) if not _rank(a)] if "beta" in factors else [1]
-        places = dict(zip(numbers[:more], factors, strict=False))
+        if any(_rank(args[i]) and not _single(args[i]) for i in places):
+            return args, options
         tensors = tuple(a for i, a in enumerate(args) if i not in places)
         return tensors, {**{name: args[i] for i, name in places.items()}, **options}
 
@@ -265,10 +279,11 @@ class Parameters:
 
     def check(self, values: Mapping[str, Any]) -> None:
         """Raise TypeError for what is missing, TypeFault (E0303) for a value of another kind."""
+        missing = next((name for name, value in values.items() if value is ABSENT), None)
+        if missing is not None:
+            name = self.shown.get(missing, missing)
+            raise TypeError(f"{self.name}() missing 1 required positional argument: {name!r}")
         for place, (name, value) in enumerate(values.items()):
-            if value is ABSENT:
-                name = self.shown.get(name, name)
-                raise TypeError(f"{self.name}() missing 1 required positional argument: {name!r}")
             kinds = self.kinds.get(name, ())
             if not kinds or value is self.defaults.get(name, ABSENT):
                 continue
@@ -303,7 +318,7 @@ class Parameters:
     def wrong(self, name: str, place: int, value: Any) -> Fault:
         """The error of one argument."""
         kinds = self.kinds.get(name, ())
-        if "asked" in kinds:
+        if "asked" in kinds and not ("sized" in kinds and hasattr(value, "size")):
             words = f"{kind_of(value)!r} object has no attribute 'size'"
             return AttributeFault("E0303", words, help=f"{self.name}() takes a tensor here")
         wanted = " or ".join(_SAID.get(k, k) for k in kinds if k != "None")
@@ -364,8 +379,10 @@ def _kinds(annotation: Any, name: str, optional: bool = True) -> tuple[str, ...]
 
 
 @cache
-def parameters_of(function: Any, name: str, method: bool = False) -> Parameters | None:
-    """What a function or an operator takes; None where its code does not say."""
+def parameters_of(
+    function: Any, name: str, method: bool = False, strict: bool = True
+) -> Parameters | None:
+    """What a function or an operator takes, ``inplace`` if ``strict``; None if code is silent."""
     inner: Any = inspect.unwrap(function)
     op = inner if isinstance(inner, Operator) else getattr(inner, "operator", None)
     if op is not None:
@@ -373,7 +390,7 @@ def parameters_of(function: Any, name: str, method: bool = False) -> Parameters 
     code = getattr(inner, "__code__", None)
     if code is None or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return None
-    return _of_code(inner, name, method)
+    return _of_code(inner, name, method, strict)
 
 
 class _ByName(dict[str, tuple[str, ...]]):
@@ -391,7 +408,7 @@ def of_any_number(function: Any, name: str) -> Parameters:
     return found
 
 
-def _of_code(inner: Any, name: str, method: bool) -> Parameters:
+def _of_code(inner: Any, name: str, method: bool, strict: bool = True) -> Parameters:
     code = inner.__code__
     found = Parameters(name, method)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -400,6 +417,9 @@ def _of_code(inner: Any, name: str, method: bool) -> Parameters:
     optional = found.order[len(found.order) - len(defaults) :]
     found.defaults = dict(zip(optional, defaults, strict=True))
     found.defaults.update(inner.__kwdefaults__ or ())
+    if not strict and "inplace" in names:
+        found.order = tuple([n for n in found.order if n != "inplace"])
+        del found.defaults["inplace"]
     found.named = tuple(n for n in names[code.co_argcount :] if n != "out" and n[0] != "_")
     hints = inner.__annotations__
     found.kinds = {n: _kinds(hints.get(n), n, n in found.defaults) for n in names}
@@ -439,7 +459,9 @@ def _of_operator(op: Operator, name: str, method: bool) -> Parameters | None:
 
 def _plain(value: Any, kinds: tuple[str, ...] | None) -> Any:
     """Python's number, of one of NumPy and of a tensor of one where no tensor is declared."""
-    alone = kinds and "Tensor" not in kinds and value.__class__ is Tensor
+    if kinds and "Sequence[int]" in kinds and isinstance(value, list | tuple):
+        return (list if value.__class__ is list else tuple)(_plain(v, ("int",)) for v in value)
+    alone = kinds and "Tensor" not in kinds and value.__class__ in (Tensor, np.ndarray)
     return value.item() if alone or isinstance(value, np.generic) else plain_number(value)
 
 

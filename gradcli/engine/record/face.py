@@ -86,7 +86,7 @@ def face(
     made.__kwdefaults__ = no_out = {"out": None} if into_out else {}
 
     def first(*args: Any, **options: Any) -> Any:
-        takes = parameters_of(declared, name, method)
+        takes = parameters_of(declared, name, method, strict)
         scope["call"] = looking(function, name, into_out) if takes is None else later
         if takes is None or (strict and options):
             return scope["call"](*args, **options)
@@ -94,7 +94,7 @@ def face(
         return looked_at(function, takes, takes.bind(args, options), out)
 
     def later(*args: Any, **options: Any) -> Any:
-        takes: Any = parameters_of(declared, name, method)
+        takes: Any = parameters_of(declared, name, method, strict)
         scope.update(_SCOPE, _function=function, _takes=takes, _looked_at=looked_at)
         short = getattr(function, "short", None)
         text = _text(name, takes, scope, short is not None, into_out, not strict)

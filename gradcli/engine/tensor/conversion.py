@@ -60,24 +60,23 @@ class Conversions:
         """
         if memory_format is not None and memory_format.__class__ is not dtypes.Layout:
             raise not_a("torch.memory_format", "to", "memory_format", 1, memory_format)
-        if dtype is None and len(wanted) == 1 and wanted[0].__class__ is DType:
-            dtype = wanted[0]
-        elif wanted:
-            first, *flags = wanted
-            if first is None or _is_device(first):
-                device = device if first is None else first
-                if flags:  # ``to(device, dtype, non_blocking, copy)``
-                    second = flags.pop(0)
-                    if isinstance(second, bool | Conversions) or None is not dtype is not second:
-                        raise _no_overload(wanted)
-                    dtype = dtype if second is None else second
-            elif dtype is not None:
-                raise _no_overload(wanted)
-            else:
-                dtype = first.dtype if isinstance(first, Conversions) else first
-            if len(flags) > 2 or any(not isinstance(flag, bool) for flag in flags):
-                raise _no_overload(wanted)
-            copy = flags[1] if len(flags) == 2 else copy
+        first, *flags = wanted or (None,)
+        if wanted and device is not None:
+            raise _no_overload(wanted)
+        if first is None or _is_device(first):
+            device = device if first is None else first
+            if flags:  # ``to(device, dtype, non_blocking, copy)``
+                second = flags.pop(0)
+                if isinstance(second, bool | Conversions) or None is not dtype is not second:
+                    raise _no_overload(wanted)
+                dtype = dtype if second is None else second
+        elif dtype is not None:
+            raise _no_overload(wanted)
+        else:
+            dtype = first.dtype if isinstance(first, Conversions) else first
+        flags += (non_blocking, copy)[len(flags) :]
+        if len(flags) > 2 or any(flag.__class__ is not bool for flag in flags):
+            raise _no_overload(wanted)
         if device is not None and str(device) not in (self.device, f"{self.device}:0"):
             if not isinstance(device, str | int | dtypes.Device) or device is True:
                 raise not_a("torch.device", "to", "device", 1, device)
@@ -90,9 +89,9 @@ class Conversions:
             format_order(memory_format, len(self.shape))
             lies = getattr(found, "own_array", None)  # a value of a transform is laid out anew
             turned = lies is None or suggested_format(lies()) != memory_format.name
-            if copy or turned or found is not self:
+            if flags[1] or turned or found is not self:
                 return OPERATORS["clone"](found, memory_format)
-        return OPERATORS["clone"](self) if copy and found is self else found
+        return OPERATORS["clone"](self) if flags[1] and found is self else found
 
     def type(self, dtype: Any = None) -> Any:
         """The same as ``to``; without a dtype, the name of this tensor's type."""

@@ -13,6 +13,7 @@ from gradcli.engine.dtypes import bool_, bounds, contiguous_format, float16, flo
 from gradcli.engine.record.arguments import Asked, Number
 from gradcli.engine.record.composite import called, in_float32, named, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
+from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
@@ -38,8 +39,17 @@ _WRITTEN = ("celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "t
 __all__ += [f"{name}_" for name in _WRITTEN]
 
 _names = public_operators()
-sigmoid, tanh = _names["sigmoid"], _names["tanh"]
 logsigmoid = _names["logsigmoid"]
+
+
+def sigmoid(input: Asked) -> Any:
+    """1 / (1 + exp(-x))."""
+    return _O["sigmoid"](input)
+
+
+def tanh(input: Asked) -> Any:
+    """The hyperbolic tangent."""
+    return _O["tanh"](input)
 
 
 def softsign(input: Asked) -> Any:
@@ -60,12 +70,14 @@ def _implicit(name: str, input: Any, dim: int | None) -> int:
     return 0 if len(input.shape) in (0, 1, 3) else 1
 
 
-def softmax(input: Any, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None) -> Any:
+def softmax(input: Asked, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
     return reductions.softmax(input, _implicit("softmax", input, dim), dtype=dtype)
 
 
-def log_softmax(input: Any, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None) -> Any:
+def log_softmax(
+    input: Asked, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None
+) -> Any:
     """The logarithm of softmax, exact where it is small."""
     return reductions.log_softmax(input, _implicit("log_softmax", input, dim), dtype=dtype)
 
@@ -268,7 +280,7 @@ def _above(input: Any, least: Number, value: float) -> Any:
     return called(held, "ThresholdBackward0", input, leads=input)
 
 
-def softmin(input: Any, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None) -> Any:
+def softmin(input: Asked, dim: int | None = None, _stacklevel: Any = 3, dtype: Any = None) -> Any:
     """softmax(-x)."""
     return reductions.softmax(-input, _implicit("softmin", input, dim), dtype=dtype)
 
@@ -479,7 +491,7 @@ def _in_batch(input: Any, p: float, training: bool, inplace: bool, batched: bool
 
 def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     def written(input: Any, *args: Any, **options: Any) -> Any:
-        return function(input, *args, inplace=True, **options)
+        return face(function, strict=True)(input, *args, inplace=True, **options)
 
     doc = f"``{function.__name__}``, written into ``input``."
     return named(written, f"{function.__name__}_", doc)

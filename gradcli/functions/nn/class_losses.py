@@ -157,7 +157,7 @@ def _by_class(weight: Any, input: Any, dim: int) -> Any:
 
 
 def multi_margin_loss(
-    input: Any, target: Any, p: Any = 1, margin: float = 1.0, weight: Any = None,
+    input: Any, target: Any, p: Any = 1, margin: float = 1.0, weight: Asked | None = None,
     size_average: Any = None, reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """What each wrong class lacks to a margin below the right one."""

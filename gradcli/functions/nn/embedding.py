@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import bool_, float16, float32, int32, int64
 from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.record.arguments import Asked, Sized
 from gradcli.engine.record.composite import by_element, called, in_graph, untracked, watch
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -111,10 +112,10 @@ def torch_embedding(
 
 
 def embedding_bag(
-    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None,
+    input: Asked, weight: Asked, offsets: Asked | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: Any = "mean",
-    sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
-    padding_idx: int | None = None,
+    sparse: bool = False, per_sample_weights: Sized | None = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
     """Bags of rows of ``weight``, each joined to one: their sum, mean or greatest entries.
 

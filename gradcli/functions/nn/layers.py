@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
-from gradcli.engine.record.arguments import Anything, Asked
+from gradcli.engine.record.arguments import Anything, Asked, Sized
 from gradcli.engine.record.composite import called, formatted, in_float32, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -217,7 +217,7 @@ def _beside_channels(input: Any) -> tuple[int, ...]:
 
 
 def batch_norm(
-    input: Asked, running_mean: Tensor | None, running_var: Tensor | None, weight: Any = None,
+    input: Sized, running_mean: Tensor | None, running_var: Tensor | None, weight: Any = None,
     bias: Any = None, training: bool = False, momentum: float | None = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
@@ -302,7 +302,7 @@ def _both_or_neither(running_mean: Any, running_var: Any) -> None:
 
 
 def instance_norm(
-    input: Asked, running_mean: Any = None, running_var: Any = None, weight: Any = None,
+    input: Sized, running_mean: Any = None, running_var: Any = None, weight: Any = None,
     bias: Any = None, use_input_stats: bool = True, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradcli.engine.record.arguments import Asked
+from gradcli.engine.record.arguments import Sized
 from gradcli.engine.record.composite import bottom, called, is_batch, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -73,8 +73,8 @@ def _difference(input: Any, target: Any, kernel: str) -> Any:
 
 
 def mse_loss(
-    input: Asked, target: Asked, size_average: Any = None, reduce: Any = None,
-    reduction: Any = "mean", weight: Any = None,
+    input: Sized, target: Sized, size_average: Any = None, reduce: Any = None,
+    reduction: Any = "mean", weight: Sized | None = None,
 ) -> Any:  # fmt: skip
     """The squares of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
@@ -88,8 +88,8 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Asked, target: Asked, size_average: Any = None, reduce: Any = None,
-    reduction: Any = "mean", weight: Any = None,
+    input: Sized, target: Sized, size_average: Any = None, reduce: Any = None,
+    reduction: Any = "mean", weight: Sized | None = None,
 ) -> Any:  # fmt: skip
     """The sizes of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
@@ -100,7 +100,7 @@ def l1_loss(
 
 
 def huber_loss(
-    input: Asked, target: Asked, reduction: Any = "mean", delta: float = 1.0, weight: Any = None
+    input: Sized, target: Sized, reduction: Any = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
     if not delta > 0:
@@ -120,7 +120,7 @@ def huber_loss(
 
 
 def smooth_l1_loss(
-    input: Asked, target: Asked, size_average: Any = None, reduce: Any = None,
+    input: Sized, target: Sized, size_average: Any = None, reduce: Any = None,
     reduction: Any = "mean", beta: float = 1.0,
 ) -> Any:  # fmt: skip
     """The Huber loss over ``beta``."""
@@ -138,7 +138,7 @@ def smooth_l1_loss(
 
 
 def binary_cross_entropy(
-    input: Asked, target: Asked, weight: Any = None, size_average: Any = None,
+    input: Sized, target: Sized, weight: Sized | None = None, size_average: Any = None,
     reduce: Any = None, reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The cross entropy of probabilities and 0 or 1; logarithms are held above -100.
@@ -161,7 +161,7 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Asked, target: Asked, weight: Any = None, size_average: Any = None,
+    input: Sized, target: Sized, weight: Any = None, size_average: Any = None,
     reduce: Any = None, reduction: Any = "mean", pos_weight: Any = None,
 ) -> Any:  # fmt: skip
     """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
@@ -225,7 +225,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Asked, target: Asked, var: Any, full: Any = False, eps: float = 1e-6,
+    input: Sized, target: Any, var: Any, full: Any = False, eps: float = 1e-6,
     reduction: Any = "mean",
 ) -> Any:  # fmt: skip
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""

@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.engine.creation.sampling import rand
 from gradcli.engine.dtypes import int64
 from gradcli.engine.grad_mode import mode
+from gradcli.engine.record.arguments import Asked, Sized
 from gradcli.engine.record.composite import (
     by_element,
     called,
@@ -299,7 +300,7 @@ avg_pool2d, avg_pool3d = in_ranks(_avg_pool, 2, 3)
 
 
 def _lp_pool(
-    input: Any, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None,
+    input: Asked, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None,
     ceil_mode: bool = False, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The ``norm_type``-norm of each window of ``(N, C, SIZES)``."""
@@ -423,8 +424,8 @@ adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
 
 
 def _max_unpool(
-    input: Any, indices: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    output_size: Any = None, *, _rank: int,
+    input: Sized, indices: Any, kernel_size: Sizes, stride: Sizes | None = None,
+    padding: Sizes = 0, output_size: Any = None, *, _rank: int,
 ) -> Any:  # fmt: skip
     """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""
     check_sizes("max_unpool", input, _rank)
@@ -473,7 +474,7 @@ _SIDES = ("time", "height", "width")
 
 
 def _fractional_max_pool(
-    input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
+    input: Asked, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
     return_indices: Any = False, _random_samples: Any = None, *, _rank: int,
 ) -> Any:  # fmt: skip
     """The largest entries of windows of ``(N, C, SIZES)`` whose places are drawn."""

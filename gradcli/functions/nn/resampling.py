@@ -497,7 +497,7 @@ def grid_sampler(
     return grid_sample(input, grid, mode, padding, align_corners)
 
 
-def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
+def affine_grid(theta: Asked, size: Sequence[int], align_corners: bool | None = None) -> Any:
     """The grid for ``grid_sample`` that affine maps ``(N, 2, 3)`` or ``(N, 3, 4)`` give.
 
     ``size`` is that of the output, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.

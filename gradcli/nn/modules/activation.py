@@ -6,12 +6,14 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty
+from gradcli.engine.record.face import face
 from gradcli.nn import functional as F
 from gradcli.nn.init import constant_
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import ValueFault
+from gradcli.ops.operator import OPERATORS
 
 
 def _row(name: str, function: Any, shown: str = "", /, **options: Any) -> type[Module]:
@@ -19,8 +21,8 @@ def _row(name: str, function: Any, shown: str = "", /, **options: Any) -> type[M
 
 
 ReLU = _row("ReLU", F.relu, inplace=False)
-Sigmoid = _row("Sigmoid", F.sigmoid)
-Tanh = _row("Tanh", F.tanh)
+Sigmoid = _row("Sigmoid", face(OPERATORS["sigmoid"]))
+Tanh = _row("Tanh", face(OPERATORS["tanh"]))
 LeakyReLU = _row("LeakyReLU", F.leaky_relu, "negative_slope={negative_slope}",
                  negative_slope=0.01, inplace=False)  # fmt: skip
 ELU = _row("ELU", F.elu, "alpha={alpha}", alpha=1.0, inplace=False)

@@ -83,12 +83,12 @@ def clip_grad_value_(
 
     Raises RuntimeFault (E0304) where there is no gradient.
     """
-    grads = _grads(parameters)
+    clip_value, grads = float(clip_value), _grads(parameters)
     if not grads:
         raise bad_value("Expected a list of gradients that is not empty")
     with no_grad():
         for grad in grads:
-            grad.clamp_(-float(clip_value), float(clip_value))
+            grad.clamp_(-clip_value, clip_value)
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
