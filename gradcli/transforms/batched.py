@@ -25,7 +25,7 @@ from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import in_order, normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import step
 from gradcli.ops.operator import OPERATORS
@@ -63,8 +63,7 @@ def _led_by_batches(value: Batched) -> Batched:
         array, steps = part.array, part.array.strides
         if array.ndim > batches and not array.flags.c_contiguous and part.meta is None:
             inner = sorted(range(batches, array.ndim), key=lambda d: -steps[d])
-            order = [*range(batches), *inner]
-            part.array = array.transpose(order).copy().transpose(np.argsort(order))
+            part.array = in_order(array, [*range(batches), *inner], exact=True)
     return value
 
 
@@ -541,7 +540,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
     ):
         return
     order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
-    value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+    value.array = in_order(array, order)
     value.meta = None  # no longer a view of what the rule made on the way
 
 
