@@ -204,27 +204,15 @@ def torch_qr(input: Any, some: bool = True) -> Any:
     return results("qr", Q=q, R=r)
 
 
-def _row_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Partial pivoting: which row stands where in the end, and LAPACK's exchanges, from 1."""
-    a = np.array(x, copy=True)
-    m, n = a.shape[-2:]
-    if a.dtype.kind == "c":  # LAPACK's size of a complex number, without a root
-        size = lambda column: np.abs(column.real) + np.abs(column.imag)  # noqa: E731
-    else:
-        size = np.abs
-    order = np.broadcast_to(np.arange(m), (*a.shape[:-2], m)).copy()
-    k = min(m, n)
-    pivots = np.zeros((*a.shape[:-2], k), np.int32)
-    for place in np.ndindex(a.shape[:-2]):
-        part, rows = a[place], order[place]
-        for i in range(k):
-            best = i + int(np.argmax(size(part[i:, i])))
-            pivots[(*place, i)] = best + 1
-            part[[i, best]], rows[[i, best]] = part[[best, i]], rows[[best, i]]
-            if part[i, i] != 0:
-                part[i + 1 :, i] /= part[i, i]
-                part[i + 1 :, i + 1 :] -= part[i + 1 :, i : i + 1] * part[i, i + 1 :]
-    return order, pivots
+def _exchanges(x: np.ndarray) -> np.ndarray:
+    """The row that partial pivoting exchanges each with, counted from 1, as LAPACK has them."""
+    from scipy.linalg import lapack  # slow to load
+
+    pivots = np.zeros((*x.shape[:-2], min(x.shape[-2:])), np.int32)
+    (factor,) = lapack.get_lapack_funcs(("getrf",), (x,))
+    for place in np.ndindex(x.shape[:-2]) if pivots.size else ():
+        pivots[place] = factor(x[place])[1] + 1
+    return pivots
 
 
 def _pivoted(pivot: bool) -> None:
@@ -239,7 +227,8 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     refuse_kinds("bool int", "lu_cpu", A.dtype)
     m, n = A.shape[-2:]
     k = min(m, n)
-    order, pivots = _row_order(A.array)
+    pivots = _exchanges(A.array)
+    order = _order(pivots, m)
     index = np.broadcast_to(order[..., :, None], tuple(A.shape))
     turned = _O["gather"](A, index, -2)
     compact = _O["lu_compact"](turned[..., :k, :k])
@@ -345,7 +334,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
         found = _mH(lu_solve(LU, pivots, turned, adjoint=not adjoint))
         return called(found, "LinalgLuSolveBackward0", LU, B)
     _, low, high = lu_unpack(LU, pivots, unpack_pivots=False)
-    order = _order(pivots, LU.shape[-1])
+    order = _order(np.asarray(pivots.array), LU.shape[-1])
     if adjoint:
         found = by_triangle(_mH(high), B, False)
         found = columnwise(_rows(_O["solve"](_mH(low), found), np.argsort(order, -1)))
@@ -354,9 +343,9 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     return called(found, "LinalgLuSolveBackward0", LU, B)
 
 
-def _order(pivots: Any, rows: int) -> np.ndarray:
+def _order(pivots: np.ndarray, rows: int) -> np.ndarray:
     """Which row stands where after the exchanges that ``pivots`` lists."""
-    exchanges = np.asarray(pivots.array) - 1
+    exchanges = pivots - 1
     order = np.broadcast_to(np.arange(rows), (*exchanges.shape[:-1], rows)).copy()
     for i in range(exchanges.shape[-1]):
         best = exchanges[..., i : i + 1]
@@ -402,7 +391,7 @@ def lu_unpack(
         if given.size and not 1 <= given.min() <= given.max() <= m:
             raise bad_value("pivots passed to lu_unpack must be between 1 and LU.size(-2)")
         P = LU_data.new_zeros((*LU_data.shape[:-2], m, m))
-        np.put_along_axis(P.array, _order(LU_pivots, m)[..., None, :], 1, -2)
+        np.put_along_axis(P.array, _order(given, m)[..., None, :], 1, -2)
     return results("lu_unpack", P=P, L=low, U=high)
 
 
@@ -486,7 +475,7 @@ def by_triangle(part: Any, B: Any, upper: bool) -> Any:
     return _O["cat"](*(rows[i] for i in range(n)), dim=-2)
 
 
-def triangle(A: Any, upper: bool, unitriangular: bool) -> Any:
+def triangle(A: Any, upper: bool, unitriangular: bool = False) -> Any:
     """The ``upper`` or lower triangle of A, with ones on the diagonal for ``unitriangular``."""
     part = _O["triu" if upper else "tril"]
     if not unitriangular:
@@ -579,18 +568,13 @@ def geqrf(input: Any) -> Any:
     )
 
 
-def _factor(L: Any, upper: bool) -> Any:
-    """One triangle of L: all that is read, and all that has a derivative."""
-    return _O["triu" if upper else "tril"](L, 0)
-
-
 def cholesky_solve(B: Any, L: Tensor, upper: bool = False) -> Any:
     """The X with A X = B, from the Cholesky factor of A."""
     of_matrices("b", B)
     of_matrices("u", L)
     of_one_dtype("cholesky_solve", b=B, A=L)
     refuse_kinds("bool int half", "cholesky_solve_cpu", L.dtype)
-    part = _factor(L, upper)
+    part = triangle(L, upper)
     low = _mH(part) if upper else part
     found = by_triangle(_mH(low), by_triangle(low, B, False), True)
     return called(found, "CholeskySolveBackward0", B, L)
@@ -605,7 +589,7 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
         which = f"(Batch element {places[0]}): " if zero.ndim else ""
         said = f"{which}The diagonal element {zero.flat[places[0]]} is zero, the inversion could"
         raise LinAlgFault("E0304", f"cholesky_inverse: {said} not be completed: it is singular.")
-    factor = _factor(L, upper)
+    factor = triangle(L, upper)
     inverse = _O["inv"](_mH(factor) if upper else factor)
     found = columnwise(_O["matmul"](_mH(inverse), inverse))
     return called(found, "CholeskyInverseBackward0", L)
