@@ -36,7 +36,6 @@ from gradcli.functions.scatter import diag_embed
 from gradcli.ops.dims import in_columns
 from gradcli.ops.errors import (
     LinAlgFault,
-    RuntimeFault,
     UnwrittenFault,
     bad_argument,
     bad_dtype,
@@ -265,10 +264,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
     Raises RuntimeFault (E0304) for a singular matrix: ``lu_factor_ex`` says where its pivot is 0.
     """
-    both, pivots = _factored(A, pivot)
-    info = _first_zero(both)
-    if info.any():
-        raise _zero_pivot("lu_factor", info)
+    both, pivots, _ = _factored(A, pivot, "lu_factor")
     return results("linalg_lu_factor", LU=both, pivots=pivots)
 
 
@@ -280,37 +276,29 @@ def _first_zero(LU: Any) -> np.ndarray:
     return np.where(zero.any(axis=-1), np.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
 
 
-def _zero_pivot(name: str, info: np.ndarray) -> RuntimeFault:
-    place = int(info[info > 0].flat[0])
-    return bad_value(
-        f"torch.linalg.{name}: U[{place},{place}] is zero and using it on lu_solve would result in "
-        "a division by zero. If you still want to perform the factorization, consider calling "
-        "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
-    )
-
-
-def _factored(A: Any, pivot: bool) -> tuple[Any, Any]:
-    """``(LU, pivots)`` of any matrix, singular ones too."""
+def _factored(A: Any, pivot: bool, checked: str) -> tuple[Any, Any, np.ndarray]:
+    """``(LU, pivots, info)`` of any matrix, singular ones too unless ``checked`` by a function."""
     _pivoted(pivot)
     _, pivots, low, high = _lu(A)
     m, n = A.shape[-2:]
-    pad = (*A.shape[:-2], abs(m - n), abs(m - n))
-    joined = _O["tril"](low, -1)
-    if n > m:
-        joined = _O["cat"](joined, joined.new_zeros((*pad[:-2], m, n - m)), dim=-1)
-    if m > n:
-        high = _O["cat"](high, high.new_zeros((*pad[:-2], m - n, n)), dim=-2)
-    both = called(columnwise(joined + high), "LinalgLuFactorExBackward0", A)
-    return both, wrap(pivots, dtypes.int32)
+    low = _O["pad"](_O["tril"](low, -1), (0, max(n - m, 0)))
+    high = _O["pad"](high, (0, 0, 0, max(m - n, 0)))
+    both = called(columnwise(low + high), "LinalgLuFactorExBackward0", A)
+    info = _first_zero(both)
+    if checked and info.any():
+        place = int(info[info > 0].flat[0])
+        raise bad_value(
+            f"torch.linalg.{checked}: U[{place},{place}] is zero and using it on lu_solve would "
+            "result in a division by zero. If you still want to perform the factorization, "
+            "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        )
+    return both, wrap(pivots, dtypes.int32), info
 
 
 @by_element
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """``lu_factor`` and for each matrix the place of its first zero pivot, counted from 1, or 0."""
-    both, pivots = _factored(A, pivot)
-    info = _first_zero(both)
-    if check_errors and info.any():
-        raise _zero_pivot("lu_factor_ex", info)
+    both, pivots, info = _factored(A, pivot, "lu_factor_ex" if check_errors else "")
     return results("linalg_lu_factor_ex", LU=both, pivots=pivots, info=wrap(info[()], dtypes.int32))
 
 
@@ -536,9 +524,12 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     return called(columnwise(found), "OrmqrBackward0", input, tau, other)
 
 
-def asks_derivative(value: Any) -> bool:
-    """Whether a derivative by ``value`` may be asked for of what is made of it here."""
-    return differentiated(value) and (mode.grad or not isinstance(value, Plain))
+def refuse_asked(name: str, instead: str, *values: Any) -> None:
+    """Raise UnwrittenFault (E0405) where a derivative of the function ``name`` by one of its
+    arguments may be asked for: ``instead`` has one."""
+    if any(differentiated(v) and (mode.grad or not isinstance(v, Plain)) for v in values):
+        said = f"the derivative for '{name}' is not implemented."
+        raise UnwrittenFault("E0405", said, help=f"{instead} has one")
 
 
 @by_element
@@ -548,9 +539,7 @@ def geqrf(input: Any) -> Any:
     No derivative, as in PyTorch: ``qr`` has one. Raises UnwrittenFault (E0405) where it is asked
     for.
     """
-    if asks_derivative(input):
-        said = "the derivative for 'geqrf' is not implemented."
-        raise UnwrittenFault("E0405", said, help="linalg.qr has one")
+    refuse_asked("geqrf", "linalg.qr", input)
     of_matrices("torch.geqrf: input", input)
     refuse_kinds("bool int half", "geqrf_cpu", input.dtype)
     m, n = input.shape[-2:]
