@@ -94,10 +94,7 @@ def _difference(
     if numbers:
         check_dtype = False  # Python's numbers are compared as numbers
     elif isinstance(a, Tensor) != isinstance(b, Tensor) or a is None or b is None:
-        raise bad_type(
-            f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}.",
-            help="compare a tensor with a tensor",
-        )
+        raise _incomparable(a, b)
     try:
         x, y = (as_tensor(v, float64 if isinstance(v, float) else None).detach() for v in (a, b))
     except TypeError:

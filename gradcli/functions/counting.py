@@ -334,14 +334,12 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         raise bad_shape("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise bad_shape("all dimensions of input must be of equal length")
-    size = min(shape)
-    places = np.arange(size)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
         rows = np.arange(shape[0])
         rows = rows[rows % (shape[1] + 1) < shape[1]]
         input[rows, rows % (shape[1] + 1)] = fill_value
         return input
-    input[(places,) * len(shape)] = fill_value
+    input[np.diag_indices(min(shape), len(shape))] = fill_value
     return written(input, "CopySlices")
 
 

@@ -36,7 +36,6 @@ from gradcli.functions.scatter import diag_embed
 from gradcli.ops.dims import in_columns
 from gradcli.ops.errors import (
     LinAlgFault,
-    RuntimeFault,
     UnwrittenFault,
     bad_argument,
     bad_dtype,
@@ -204,27 +203,15 @@ def torch_qr(input: Any, some: bool = True) -> Any:
     return results("qr", Q=q, R=r)
 
 
-def _row_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Partial pivoting: which row stands where in the end, and LAPACK's exchanges, from 1."""
-    a = np.array(x, copy=True)
-    m, n = a.shape[-2:]
-    if a.dtype.kind == "c":  # LAPACK's size of a complex number, without a root
-        size = lambda column: np.abs(column.real) + np.abs(column.imag)  # noqa: E731
-    else:
-        size = np.abs
-    order = np.broadcast_to(np.arange(m), (*a.shape[:-2], m)).copy()
-    k = min(m, n)
-    pivots = np.zeros((*a.shape[:-2], k), np.int32)
-    for place in np.ndindex(a.shape[:-2]):
-        part, rows = a[place], order[place]
-        for i in range(k):
-            best = i + int(np.argmax(size(part[i:, i])))
-            pivots[(*place, i)] = best + 1
-            part[[i, best]], rows[[i, best]] = part[[best, i]], rows[[best, i]]
-            if part[i, i] != 0:
-                part[i + 1 :, i] /= part[i, i]
-                part[i + 1 :, i + 1 :] -= part[i + 1 :, i : i + 1] * part[i, i + 1 :]
-    return order, pivots
+def _exchanges(x: np.ndarray) -> np.ndarray:
+    """The row that partial pivoting exchanges each with, counted from 1, as LAPACK has them."""
+    from scipy.linalg import lapack  # slow to load
+
+    pivots = np.zeros((*x.shape[:-2], min(x.shape[-2:])), np.int32)
+    (factor,) = lapack.get_lapack_funcs(("getrf",), (x,))
+    for place in np.ndindex(x.shape[:-2]) if pivots.size else ():
+        pivots[place] = factor(x[place])[1] + 1
+    return pivots
 
 
 def _pivoted(pivot: bool) -> None:
@@ -239,7 +226,8 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     refuse_kinds("bool int", "lu_cpu", A.dtype)
     m, n = A.shape[-2:]
     k = min(m, n)
-    order, pivots = _row_order(A.array)
+    pivots = _exchanges(A.array)
+    order = _order(pivots, m)
     index = np.broadcast_to(order[..., :, None], tuple(A.shape))
     turned = _O["gather"](A, index, -2)
     compact = _O["lu_compact"](turned[..., :k, :k])
@@ -276,10 +264,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
     Raises RuntimeFault (E0304) for a singular matrix: ``lu_factor_ex`` says where its pivot is 0.
     """
-    both, pivots = _factored(A, pivot)
-    info = _first_zero(both)
-    if info.any():
-        raise _zero_pivot("lu_factor", info)
+    both, pivots, _ = _factored(A, pivot, "lu_factor")
     return results("linalg_lu_factor", LU=both, pivots=pivots)
 
 
@@ -291,37 +276,29 @@ def _first_zero(LU: Any) -> np.ndarray:
     return np.where(zero.any(axis=-1), np.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
 
 
-def _zero_pivot(name: str, info: np.ndarray) -> RuntimeFault:
-    place = int(info[info > 0].flat[0])
-    return bad_value(
-        f"torch.linalg.{name}: U[{place},{place}] is zero and using it on lu_solve would result in "
-        "a division by zero. If you still want to perform the factorization, consider calling "
-        "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
-    )
-
-
-def _factored(A: Any, pivot: bool) -> tuple[Any, Any]:
-    """``(LU, pivots)`` of any matrix, singular ones too."""
+def _factored(A: Any, pivot: bool, checked: str) -> tuple[Any, Any, np.ndarray]:
+    """``(LU, pivots, info)`` of any matrix, singular ones too unless ``checked`` by a function."""
     _pivoted(pivot)
     _, pivots, low, high = _lu(A)
     m, n = A.shape[-2:]
-    pad = (*A.shape[:-2], abs(m - n), abs(m - n))
-    joined = _O["tril"](low, -1)
-    if n > m:
-        joined = _O["cat"](joined, joined.new_zeros((*pad[:-2], m, n - m)), dim=-1)
-    if m > n:
-        high = _O["cat"](high, high.new_zeros((*pad[:-2], m - n, n)), dim=-2)
-    both = called(columnwise(joined + high), "LinalgLuFactorExBackward0", A)
-    return both, wrap(pivots, dtypes.int32)
+    low = _O["pad"](_O["tril"](low, -1), (0, max(n - m, 0)))
+    high = _O["pad"](high, (0, 0, 0, max(m - n, 0)))
+    both = called(columnwise(low + high), "LinalgLuFactorExBackward0", A)
+    info = _first_zero(both)
+    if checked and info.any():
+        place = int(info[info > 0].flat[0])
+        raise bad_value(
+            f"torch.linalg.{checked}: U[{place},{place}] is zero and using it on lu_solve would "
+            "result in a division by zero. If you still want to perform the factorization, "
+            "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        )
+    return both, wrap(pivots, dtypes.int32), info
 
 
 @by_element
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """``lu_factor`` and for each matrix the place of its first zero pivot, counted from 1, or 0."""
-    both, pivots = _factored(A, pivot)
-    info = _first_zero(both)
-    if check_errors and info.any():
-        raise _zero_pivot("lu_factor_ex", info)
+    both, pivots, info = _factored(A, pivot, "lu_factor_ex" if check_errors else "")
     return results("linalg_lu_factor_ex", LU=both, pivots=pivots, info=wrap(info[()], dtypes.int32))
 
 
@@ -345,7 +322,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
         found = _mH(lu_solve(LU, pivots, turned, adjoint=not adjoint))
         return called(found, "LinalgLuSolveBackward0", LU, B)
     _, low, high = lu_unpack(LU, pivots, unpack_pivots=False)
-    order = _order(pivots, LU.shape[-1])
+    order = _order(np.asarray(pivots.array), LU.shape[-1])
     if adjoint:
         found = by_triangle(_mH(high), B, False)
         found = columnwise(_rows(_O["solve"](_mH(low), found), np.argsort(order, -1)))
@@ -354,9 +331,9 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     return called(found, "LinalgLuSolveBackward0", LU, B)
 
 
-def _order(pivots: Any, rows: int) -> np.ndarray:
+def _order(pivots: np.ndarray, rows: int) -> np.ndarray:
     """Which row stands where after the exchanges that ``pivots`` lists."""
-    exchanges = np.asarray(pivots.array) - 1
+    exchanges = pivots - 1
     order = np.broadcast_to(np.arange(rows), (*exchanges.shape[:-1], rows)).copy()
     for i in range(exchanges.shape[-1]):
         best = exchanges[..., i : i + 1]
@@ -402,7 +379,7 @@ def lu_unpack(
         if given.size and not 1 <= given.min() <= given.max() <= m:
             raise bad_value("pivots passed to lu_unpack must be between 1 and LU.size(-2)")
         P = LU_data.new_zeros((*LU_data.shape[:-2], m, m))
-        np.put_along_axis(P.array, _order(LU_pivots, m)[..., None, :], 1, -2)
+        np.put_along_axis(P.array, _order(given, m)[..., None, :], 1, -2)
     return results("lu_unpack", P=P, L=low, U=high)
 
 
@@ -486,7 +463,7 @@ def by_triangle(part: Any, B: Any, upper: bool) -> Any:
     return _O["cat"](*(rows[i] for i in range(n)), dim=-2)
 
 
-def triangle(A: Any, upper: bool, unitriangular: bool) -> Any:
+def triangle(A: Any, upper: bool, unitriangular: bool = False) -> Any:
     """The ``upper`` or lower triangle of A, with ones on the diagonal for ``unitriangular``."""
     part = _O["triu" if upper else "tril"]
     if not unitriangular:
@@ -547,9 +524,12 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     return called(columnwise(found), "OrmqrBackward0", input, tau, other)
 
 
-def asks_derivative(value: Any) -> bool:
-    """Whether a derivative by ``value`` may be asked for of what is made of it here."""
-    return differentiated(value) and (mode.grad or not isinstance(value, Plain))
+def refuse_asked(name: str, instead: str, *values: Any) -> None:
+    """Raise UnwrittenFault (E0405) where a derivative of the function ``name`` by one of its
+    arguments may be asked for: ``instead`` has one."""
+    if any(differentiated(v) and (mode.grad or not isinstance(v, Plain)) for v in values):
+        said = f"the derivative for '{name}' is not implemented."
+        raise UnwrittenFault("E0405", said, help=f"{instead} has one")
 
 
 @by_element
@@ -559,9 +539,7 @@ def geqrf(input: Any) -> Any:
     No derivative, as in PyTorch: ``qr`` has one. Raises UnwrittenFault (E0405) where it is asked
     for.
     """
-    if asks_derivative(input):
-        said = "the derivative for 'geqrf' is not implemented."
-        raise UnwrittenFault("E0405", said, help="linalg.qr has one")
+    refuse_asked("geqrf", "linalg.qr", input)
     of_matrices("torch.geqrf: input", input)
     refuse_kinds("bool int half", "geqrf_cpu", input.dtype)
     m, n = input.shape[-2:]
@@ -579,18 +557,13 @@ def geqrf(input: Any) -> Any:
     )
 
 
-def _factor(L: Any, upper: bool) -> Any:
-    """One triangle of L: all that is read, and all that has a derivative."""
-    return _O["triu" if upper else "tril"](L, 0)
-
-
 def cholesky_solve(B: Any, L: Tensor, upper: bool = False) -> Any:
     """The X with A X = B, from the Cholesky factor of A."""
     of_matrices("b", B)
     of_matrices("u", L)
     of_one_dtype("cholesky_solve", b=B, A=L)
     refuse_kinds("bool int half", "cholesky_solve_cpu", L.dtype)
-    part = _factor(L, upper)
+    part = triangle(L, upper)
     low = _mH(part) if upper else part
     found = by_triangle(_mH(low), by_triangle(low, B, False), True)
     return called(found, "CholeskySolveBackward0", B, L)
@@ -605,7 +578,7 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
         which = f"(Batch element {places[0]}): " if zero.ndim else ""
         said = f"{which}The diagonal element {zero.flat[places[0]]} is zero, the inversion could"
         raise LinAlgFault("E0304", f"cholesky_inverse: {said} not be completed: it is singular.")
-    factor = _factor(L, upper)
+    factor = triangle(L, upper)
     inverse = _O["inv"](_mH(factor) if upper else factor)
     found = columnwise(_O["matmul"](_mH(inverse), inverse))
     return called(found, "CholeskyInverseBackward0", L)

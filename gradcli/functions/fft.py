@@ -49,8 +49,7 @@ def _sized(input: Any, n: int | None, dim: int) -> Any:
     """``input`` with ``n`` entries along a dimension: cut, or followed by zeros."""
     axis = _axis(input, dim)
     size = input.shape[axis]
-    if n is None or n == size:
-        n = size
+    n = size if n is None else n
     if n < 1:
         raise bad_value(f"Invalid number of data points ({n}) specified")
     if n < size:

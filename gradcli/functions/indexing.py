@@ -451,7 +451,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     if not source.shape and index.size != 1:
         said = "index_copy_(): When source is scalar, index should have one element"
         raise IndexFault("E0301", said)
-    if len(source.shape) != len(input.shape) and source.shape and input.shape:
+    if len(source.shape) != len(input.shape) and source.shape:
         said = "index_copy_(): When source and destination are not scalars, their dimensionality"
         raise IndexFault("E0301", f"{said} must match.")
     source = _lined(source)

@@ -15,23 +15,18 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.decompositions import (
-    asks_derivative,
     of_floats,
     of_one_dtype,
     of_pivots,
     of_rows,
     of_squares,
+    refuse_asked,
 )
 from gradcli.ops.dims import in_columns, normal_dim
-from gradcli.ops.errors import LinAlgFault, UnwrittenFault, bad_dtype, bad_shape
+from gradcli.ops.errors import LinAlgFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
-
-
-def _constant(name: str, help: str, *values: Any) -> None:
-    if any(map(asks_derivative, values)):
-        raise UnwrittenFault("E0405", f"the derivative for '{name}' is not implemented.", help=help)
 
 
 def _lapack(hermitian: bool, ending: str, *arrays: Any) -> Any:
@@ -52,7 +47,7 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     of_squares("torch.linalg.ldl_factor_ex", A)
     of_floats("torch.linalg.ldl_factor_ex", A)
     refuse_kinds("half", "ldl_factor_kernel_cpu", A.dtype)
-    _constant("linalg.ldl_factor", "linalg.solve has one", A)
+    refuse_asked("linalg.ldl_factor", "linalg.solve", A)
     charge_shape((2, *A.shape))
     raw = np.asarray(A.array)
     factor = _lapack(hermitian, "trf", raw)
@@ -104,7 +99,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     of_one_dtype(title, B=B, LD=LD)
     of_rows("ldl", LD, pivots)
     refuse_kinds("half", "ldl_solve_kernel_cpu", LD.dtype)
-    _constant("linalg.ldl_solve", "linalg.solve has one", LD, B)
+    refuse_asked("linalg.ldl_solve", "linalg.solve", LD, B)
     lead = np.broadcast_shapes(tuple(LD.shape[:-2]), tuple(B.shape[:-2]))
     charge_shape((*lead, *B.shape[-2:]))
     factors = np.broadcast_to(LD.array, (*lead, n, n))

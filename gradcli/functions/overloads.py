@@ -18,7 +18,7 @@ from gradcli.engine.dtypes import promote
 from gradcli.engine.grad_mode import current
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import UNSAID, Kept
-from gradcli.engine.record.composite import reshaped
+from gradcli.engine.record.composite import named, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import may_be
@@ -53,20 +53,18 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return FUNCTIONS["stack"](*_tensors("stack", tensors), dim=dim)
 
 
-def torch_max(input: Any, dim: Tensor | int = UNSAID, keepdim: Kept = False) -> Any:
-    """``max(x)``, ``max(x, dim)`` with indices, ``max(x, other)``: as PyTorch overloads it."""
-    input = as_value(input)
-    if dim is not UNSAID and dim is not None:
-        return input.max(dim, keepdim)
-    return input.max() if isinstance(input, Plain) else FUNCTIONS["amax"](input)
+def _extreme(name: str) -> Any:
+    def extreme(input: Any, dim: Tensor | int = UNSAID, keepdim: Kept = False) -> Any:
+        input = as_value(input)
+        if dim is not UNSAID and dim is not None:
+            return getattr(input, name)(dim, keepdim)
+        return getattr(input, name)() if isinstance(input, Plain) else FUNCTIONS[f"a{name}"](input)
+
+    forms = f"``{name}(x)``, ``{name}(x, dim)`` with indices, ``{name}(x, other)``"
+    return named(extreme, f"torch_{name}", f"{forms}: as PyTorch overloads it.")
 
 
-def torch_min(input: Any, dim: Tensor | int = UNSAID, keepdim: Kept = False) -> Any:
-    """``min(x)``, ``min(x, dim)`` with indices, ``min(x, other)``: as PyTorch overloads it."""
-    input = as_value(input)
-    if dim is not UNSAID and dim is not None:
-        return input.min(dim, keepdim)
-    return input.min() if isinstance(input, Plain) else FUNCTIONS["amin"](input)
+torch_max, torch_min = _extreme("max"), _extreme("min")
 
 
 def as_value(x: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.dtypes import bool_, bounds, int64, uint8
+from gradcli.engine.dtypes import bool_, bounds, contiguous_format, int64, uint8
 from gradcli.engine.named_tuples import Results, results
 from gradcli.engine.record.arguments import UNSAID, Kept, is_whole, whole_or_along
 from gradcli.engine.record.composite import (
@@ -41,12 +41,14 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
 
-def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
-    values = O["gather"](input, order.array, dim, True)
-    if name == "sort":
-        laid_like(values, input)
-    values = called(values, f"{name.capitalize()}Backward0", input)
-    return results(name, values=values, indices=order)
+def picked(input: Any, places: Any, dim: int, keepdim: bool, name: str) -> Any:
+    """The entries at ``places`` along a dimension, ``(values, indices)`` of the function ``name``;
+    unless ``keepdim`` there is one place, and the dimension goes."""
+    values = O["gather"](input, places.array, dim, True)
+    if not keepdim:
+        values, places = (of_its_own(O["squeeze"](v, dim)) for v in (values, places))
+    values = called(values, f"{name.capitalize()}Backward{int('median' in name)}", input)
+    return results(name, values=values, indices=places)
 
 
 @of_numbers_too
@@ -54,7 +56,9 @@ def sort(
     input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = True
 ) -> Any:  # fmt: skip
     """``(values, indices)`` in order along a dimension; equal entries keep theirs."""
-    return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
+    found = picked(input, O["argsort"](input, dim, descending), dim, True, "sort")
+    laid_like(found[0], input)
+    return found
 
 
 def argsort(
@@ -73,14 +77,12 @@ def msort(input: Any) -> Any:
 @of_numbers_too
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The ``k`` largest (or smallest) along a dimension, ``(values, indices)``."""
-    size = input.shape[normal_dim(dim, len(input.shape))] if input.ndim else 1
+    size = input.shape[normal_dim(dim, input.ndim)]
     if input.dtype.kind == 0:
         raise bad_dtype("topk does not support bool dtypes on CPU")
     if not 0 <= k <= size:
         raise bad_value("selected index k out of range", help=f"k is {k}, at most {size}")
-    if not input.ndim:
-        return _ordered(input, O["argsort"](input, dim, largest), dim, "topk")
-    return _ordered(input, _some(input, dim, 0, k, largest), dim, "topk")
+    return picked(input, _some(input, dim, 0, k, largest), dim, True, "topk")
 
 
 def sized(name: str, input: Any, dim: int) -> int:
@@ -99,7 +101,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     if not 0 < k <= input.shape[axis]:
         said = f"kthvalue(): selected number k out of range for dimension {axis}"
         raise bad_value(said, help=f"k is 1 to {input.shape[axis]}")
-    return _picked(input, _some(input, dim, k - 1, k), dim, keepdim, "kthvalue")
+    return picked(input, _some(input, dim, k - 1, k), dim, keepdim, "kthvalue")
 
 
 LONG = 1024
@@ -121,7 +123,7 @@ def _some(input: Any, dim: int, start: int, stop: int, descending: bool = False)
                 found[at] = _part_of_order(rows[at], start, stop)
         return rowwise(wrap(np.moveaxis(found, -1, dim), int64).clone())
     order = O["argsort"](input, dim, descending)
-    return rowwise(_along(order, dim, slice(start, stop)).clone())
+    return O["clone"](_along(order, dim, slice(start, stop)), contiguous_format)
 
 
 def _part_of_order(row: np.ndarray, start: int, stop: int) -> Any:
@@ -133,38 +135,39 @@ def _part_of_order(row: np.ndarray, start: int, stop: int) -> Any:
     return order[start - np.count_nonzero(before) :][: stop - start]
 
 
-def _picked(input: Any, order: Any, dim: int, keepdim: bool, name: str) -> Any:
-    values = O["gather"](input, order.array, dim, True)
-    if not keepdim:
-        values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
-    values = called(values, f"{name.capitalize()}Backward{1 if name == 'median' else 0}", input)
-    return results(name, values=values, indices=order)
-
-
 @by_element
 def median(input: Any, dim: int = UNSAID, keepdim: Kept = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
-    if whole_or_along("median", dim, keepdim) is None:
-        return called(of_its_own(median_of(input)), "MedianBackward0", input)
+    return medians(input, dim, keepdim, "median")
+
+
+def medians(input: Any, dim: Any, keepdim: Any, name: str) -> Any:
+    """``median`` or ``nanmedian``, whose ``name`` it is."""
+    if whole_or_along(name, dim, keepdim) is None:
+        found = of_its_own(_median_of(input, name == "nanmedian"))
+        return called(found, f"{name.capitalize()}Backward0", input)
     refuse_kinds("bool complex", "median_cpu", input.dtype)
-    return _median_along(input, dim, keepdim)
+    return _median_along(input, dim, keepdim, name)
 
 
 @of_numbers_too
-def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
+def _median_along(input: Any, dim: int, keepdim: bool, name: str) -> Any:
     size = input.shape[sized("median", input, dim)]
     middle = (size - 1) // 2
     missing = O["isnan"](input).sum(dim, True).array
     if np.any(missing):
-        # A NaN is the median of whatever holds one: the first of those that stand last in order.
-        place = np.where(missing > 0, size - missing, middle)
+        numbers = size - missing
+        if name == "nanmedian":
+            place = np.maximum((numbers - 1) // 2, 0)
+        else:  # A NaN is the median of whatever holds one: the first, as they stand last in order.
+            place = np.where(missing > 0, numbers, middle)
         order = rowwise(O["gather"](O["argsort"](input, dim, False), place, dim))
     else:
         order = _some(input, dim, middle, middle + 1)
-    return _picked(input, order, dim, keepdim, "median")
+    return picked(input, order, dim, keepdim, name)
 
 
-def median_of(input: Any, skip: bool = False) -> Any:
+def _median_of(input: Any, skip: bool) -> Any:
     """The middle one (the lower of two) of all entries; of several equal ones all have a share.
 
     A NaN is the median of whatever holds one; ``skip`` leaves NaN out where there are others.
@@ -233,12 +236,7 @@ def extreme_method(name: str) -> Callable:
 def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Results:
     """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
     indices = O[f"arg{name}"](x if x.dtype.kind else x.to(uint8), dim, True)
-    values = O["gather"](x, indices.array, dim, True)
-    if not keepdim:
-        values = of_its_own(O["squeeze"](values, dim))
-        indices = of_its_own(O["squeeze"](indices, dim))
-    values = called(values, f"{name.capitalize()}Backward0", x)
-    return results(name, values=values, indices=indices)
+    return picked(x, indices, dim, keepdim, name)
 
 
 may_be("none", argsort)

@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor, refuse_kinds
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.arguments import UNSAID, Kept, Operand, whole_or_along
+from gradcli.engine.record.arguments import UNSAID, Kept, Operand
 from gradcli.engine.record.composite import (
     bottom,
     by_element,
@@ -27,7 +27,7 @@ from gradcli.engine.record.out import ONE_SCALAR, may_be
 from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.reshaping import movedim
-from gradcli.functions.sorting import median_of, sized
+from gradcli.functions.sorting import medians, picked, sized
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -172,20 +172,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @by_element
 def nanmedian(input: Any, dim: int = UNSAID, keepdim: Kept = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
-    if whole_or_along("nanmedian", dim, keepdim) is None:
-        return called(of_its_own(median_of(input, skip=True)), "NanmedianBackward0", input)
-    refuse_kinds("bool complex", "median_cpu", input.dtype)
-    line = input if len(input.shape) else O["reshape"](input, (-1,))
-    at = sized("median", input, dim)
-    order = O["argsort"](line, at, False)
-    counts = O["logical_not"](O["isnan"](line)).sum(at, True).array
-    place = np.maximum((counts - 1) // 2, 0)
-    pick = O["gather"](order, place, at)
-    values = O["gather"](line, pick.array, at, True)
-    if not keepdim or not len(input.shape):
-        values, pick = (of_its_own(O["squeeze"](v, at)) for v in (values, pick))
-    values = called(values, "NanmedianBackward1", input)
-    return results("nanmedian", values=values, indices=pick)
+    return medians(input, dim, keepdim, "nanmedian")
 
 
 def _order(row: Any) -> Any:
@@ -222,12 +209,8 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
         entries = row[order]
         last = np.flatnonzero(np.append(entries[1:] != entries[:-1], True))  # of each run
         found[place] = order[last[np.argmax(np.diff(last, prepend=-1))]]
-    pick = np.expand_dims(found, normal_dim(dim, input.ndim))
-    values = O["gather"](input, pick, dim, True)
-    if not keepdim:
-        values, pick = of_its_own(O["squeeze"](values, dim)), found
-    values = called(values, "ModeBackward0", input)
-    return results("mode", values=values, indices=wrap(pick, dtypes.int64))
+    places = wrap(np.expand_dims(found, normal_dim(dim, input.ndim)), dtypes.int64)
+    return picked(input, places, dim, keepdim, "mode")
 
 
 def _ordered(input: Any, name: str) -> None:

@@ -31,7 +31,7 @@ def _pulled(rank: int, by: int, args: tuple, cotangent: Any, options: tuple) -> 
     return found
 
 
-def _input(
+def _conv1d_input(
     input_size: Any, weight: Any, grad_output: Any, stride: Sizes = 1, padding: Any = 0,
     dilation: Sizes = 1, groups: int = 1, *, _rank: int,
 ) -> Any:  # fmt: skip
@@ -41,7 +41,7 @@ def _input(
     return _pulled(_rank, 0, (input, weight), grad_output, options)
 
 
-def _weight(
+def _conv1d_weight(
     input: Any, weight_size: Any, grad_output: Any, stride: Sizes = 1, padding: Any = 0,
     dilation: Sizes = 1, groups: int = 1, *, _rank: int,
 ) -> Any:  # fmt: skip
@@ -51,9 +51,5 @@ def _weight(
     return _pulled(_rank, 1, (input, weight), grad_output, options)
 
 
-conv1d_input, conv2d_input, conv3d_input = in_ranks(_input, 1, 2, 3)
-conv1d_weight, conv2d_weight, conv3d_weight = in_ranks(_weight, 1, 2, 3)
-for _rank, _one in enumerate((conv1d_input, conv2d_input, conv3d_input), 1):
-    _one.__name__ = _one.__qualname__ = f"conv{_rank}d_input"
-for _rank, _one in enumerate((conv1d_weight, conv2d_weight, conv3d_weight), 1):
-    _one.__name__ = _one.__qualname__ = f"conv{_rank}d_weight"
+conv1d_input, conv2d_input, conv3d_input = in_ranks(_conv1d_input, 1, 2, 3)
+conv1d_weight, conv2d_weight, conv3d_weight = in_ranks(_conv1d_weight, 1, 2, 3)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.dims import copy_order, format_order
+from gradcli.ops.dims import copied_in, copy_order, format_order
 from gradcli.ops.errors import bad_dtype
 from gradcli.ops.kinds import linear, step
 from gradcli.ops.memory_budget import LARGE, charge
@@ -28,8 +28,7 @@ def _clone(x: Any, memory_format: Any = None) -> Any:
         return x.copy(copy_order(x))
     if name == "contiguous_format":
         return x.copy("C")
-    order = format_order(memory_format, x.ndim)
-    return x.transpose(order).copy("C").transpose(sorted(range(x.ndim), key=order.__getitem__))
+    return copied_in(format_order(memory_format, x.ndim), x)
 
 
 def _imag(x: Any) -> Any:

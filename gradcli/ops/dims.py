@@ -73,16 +73,21 @@ def _inside(a: int, b: int, steps: Sequence[Sequence[int]], shape: Sequence[int]
     return None
 
 
-def in_order(found: Any, order: Sequence[int]) -> Any:
-    """``found`` with the dimensions in memory in such an order, outermost first."""
-    step, steps = found.itemsize, [0] * len(order)
+def in_order(found: Any, order: Sequence[int], exact: bool = False) -> Any:
+    """``found`` with the dimensions in memory in such an order, outermost first; a copy where it is
+    not so: to the last stride where ``exact``, else but for dimensions of size 1."""
+    step = found.itemsize
     for d in reversed(order):
-        steps[d] = step
+        if found.strides[d] != step and (exact or found.shape[d] != 1):
+            return copied_in(order, found)
         step *= max(found.shape[d], 1)
-    if all(s == t or n == 1 for s, t, n in zip(steps, found.strides, found.shape, strict=True)):
-        return found
-    places = sorted(range(len(order)), key=order.__getitem__)
-    return found.transpose(order).copy("C").transpose(places)
+    return found
+
+
+def copied_in(order: Sequence[int], x: Any) -> Any:
+    """A copy of ``x`` with the dimensions in memory in such an order, outermost first."""
+    places = sorted(range(x.ndim), key=order.__getitem__)
+    return x.transpose(order).copy("C").transpose(places)
 
 
 def format_order(memory_format: Any, rank: int) -> Any:
@@ -125,14 +130,7 @@ def suggested_format(x: Any, gapless: bool = False) -> str:
 
 def in_format(x: Any, memory_format: Any) -> Any:
     """``x`` in a memory format, to the last stride; a copy where it is not so."""
-    order = format_order(memory_format, x.ndim)
-    step = x.itemsize
-    for d in reversed(order):
-        if x.strides[d] != step:
-            places = sorted(range(x.ndim), key=order.__getitem__)
-            return x.transpose(order).copy("C").transpose(places)
-        step *= max(x.shape[d], 1)
-    return x
+    return in_order(x, format_order(memory_format, x.ndim), exact=True)
 
 
 class _Memory:

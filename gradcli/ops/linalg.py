@@ -340,22 +340,11 @@ def _slope_of_log(x: Any) -> Any:
 
 def _divided_by_pivots(a: Any) -> Any:
     """The transpose of the inverse of one matrix by its LU factors, whatever the pivots are."""
-    n = len(a)
-    a, order = a.copy(), np.arange(n)
-    for i in range(n):
-        best = i + int(np.argmax(np.abs(a[i:, i])))
-        a[[i, best]], order[[i, best]] = a[[best, i]], order[[best, i]]
-        if a[i, i] != 0:
-            a[i + 1 :, i] /= a[i, i]
-            a[i + 1 :, i + 1 :] -= a[i + 1 :, i : i + 1] * a[i, i + 1 :]
-    y = np.eye(n, dtype=a.dtype)
-    for i in range(n):  # U.T first, then L.T
-        y[i] = (y[i] - a[:i, i] @ y[:i]) / a[i, i]
-    for i in reversed(range(n)):
-        y[i] -= a[i + 1 :, i] @ y[i + 1 :]
-    out = np.empty_like(y)
-    out[order] = y
-    return out
+    from scipy.linalg import lapack  # slow to load
+
+    factor, solve = lapack.get_lapack_funcs(("getrf", "getrs"), (a,))
+    both, pivots, _ = factor(a)
+    return solve(both, pivots, np.eye(len(a), dtype=a.dtype), trans=1)[0]
 
 
 def _nothing(x: Any) -> Any:

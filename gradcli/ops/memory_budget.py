@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -160,12 +161,8 @@ def charge_broadcast(*shapes: Sequence[int], itemsize: int = 8) -> None:
     """Account for the result of broadcasting ``shapes`` together."""
     if not budget.on:
         return
-    rank = max((len(s) for s in shapes), default=0)
-    full = [1] * rank
-    for s in shapes:
-        for i, n in enumerate(s, rank - len(s)):
-            full[i] = max(full[i], n) if n else 0
-    charge_shape(full, itemsize)
+    dims = itertools.zip_longest(*map(reversed, shapes), fillvalue=1)
+    charge_shape([max(sizes) if min(sizes) else 0 for sizes in dims], itemsize)
 
 
 def show_bytes(n: int) -> str:

@@ -12,7 +12,7 @@ and what each row sums over k is h[j] = g[j] + a[j+1] h[j+1]: a ``recurrence``, 
 from __future__ import annotations
 
 import math
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -160,16 +160,6 @@ recurrence: Operator = general(
 # ---- Running products, and sums of exponentials --------------------------------------------------
 
 
-def _accumulated(join: Any, x: Any, axis: int) -> Any:
-    """The entries so far, joined by a function of two."""
-    if isinstance(join, np.ufunc):
-        return join.accumulate(x, axis)
-    out = x.copy()
-    for before, place in pairwise(_steps(x, axis)):
-        out[place] = join(out[before], x[place])
-    return out
-
-
 def _lined(scan: Any) -> Any:
     """What ``scan`` computes, of a 0-d array too: that is a line of one entry."""
     scan = on_host(scan)
@@ -201,10 +191,11 @@ cumprod = general(
 
 def _logcumsumexp(x: Any, axis: int) -> Any:
     if is_complex(x):
-        x = x.copy()
-        for first in _steps(x, axis)[:1]:  # it is added to the sum of nothing
-            x[first] = log_of_both(x[first], -np.inf)
-        return _accumulated(lambda before, new: log_of_both(new, before), x, axis)
+        out = np.empty_like(x)
+        sums: Any = -np.inf  # of nothing
+        for place in _steps(x, axis):
+            out[place] = sums = log_of_both(x[place], sums)
+        return out
     out = np.logaddexp.accumulate(x, axis)
     out += 0  # a first entry of -0.0 is added to nothing, as in PyTorch
     return out
@@ -270,10 +261,10 @@ logcumsumexp = general(
 
 def _extreme_places(name: str, find: Any, which: str) -> Operator:
     def places(x: Any, axis: int) -> Any:
-        hits = x == _accumulated(find, x, axis)
+        hits = x == find.accumulate(x, axis)
         hits |= x != x  # a NaN is the extreme until another one comes
         steps = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
-        return _accumulated(np.maximum, hits * steps, axis)
+        return np.maximum.accumulate(hits * steps, axis)
 
     return constant(
         f"arg{name}",

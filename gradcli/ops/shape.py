@@ -94,7 +94,7 @@ def _reshape(x: Any, shape: Any = ()) -> Any:
 
 
 def reshaped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
-    """Each element in another shape."""
+    """Each element in another shape, or what is put back into one."""
     shape = params["shape"]
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if -1 in shape:
@@ -163,11 +163,6 @@ def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
     dims = named_dims(params["dims"], batch.ranks[0])
     return op(batch.values[0], dims=tuple(d + 1 for d in dims))  # a copy, also of no dimensions
-
-
-def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
-    """Diagonals put back into each element."""
-    return op(batch.values[0], shape=(batch.count, *params["shape"]))
 
 
 def rolled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
@@ -609,7 +604,7 @@ undiagonal: Operator = linear(
     doc="Zeros of a shape with x on the diagonals of the last two dimensions.",
     numpy="np.diag({0})",
     pytorch="torch.diag({0})",
-    batching=undiagonalised,
+    batching=reshaped,
     public=False,
 )
 

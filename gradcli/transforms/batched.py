@@ -25,7 +25,7 @@ from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import in_order, normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import step
 from gradcli.ops.operator import OPERATORS
@@ -530,7 +530,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
     ):
         return
     order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
-    value.array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+    value.array = in_order(array, order)
     value.meta = None  # no longer a view of what the rule made on the way
 
 

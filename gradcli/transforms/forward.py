@@ -10,6 +10,7 @@ from gradcli.engine.grad_mode import (
     Transform,
     begin_pushing,
     enable_grad,
+    mode,
     outside_inference,
     transforming,
 )
@@ -36,7 +37,6 @@ from gradcli.transforms.reverse import (
     lifted,
     pull_back,
     reaches_further,
-    recording,
     without_leaves,
 )
 from gradcli.transforms.tracer import as_value, lasting, operands_of, tensors_of
@@ -162,7 +162,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         >>> value, push(gradcli.tensor(1.0)), push(gradcli.tensor(2.0))
         (tensor(9.), tensor(6.), tensor(12.))
     """
-    outer = recording()
+    outer = mode.grad
     at, shape = flatten(tuple(primals))
     floating("primal", at)
     around = batches_seen(func, at)
@@ -214,7 +214,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 raise RuntimeFault("E0402", f"{said} argument was written to since", help=mend)
             return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
         tracked = any(t.edge is not None for v in given for t in tensors_of(v))
-        create = recording() and (further or tracked)
+        create = mode.grad and (further or tracked)
         found = pull_back(back, weights, given, create)  # 0 in floats, of a result that has none
         return unflatten([g.to(t.dtype) for g, t in zip(found, ends, strict=True)], form)
 

@@ -42,7 +42,6 @@ from gradcli.transforms.reverse import (
     own_tensor,
     pull_back,
     reaches_further,
-    recording,
     rows_at_once,
     scalar_only,
     unit_directions,
@@ -85,7 +84,7 @@ class _Run:
         link: bool | None = None, transform: str = "vjp(f, *primals)", kwargs: dict | None = None,
     ):  # fmt: skip
         which = _chosen(argnums, len(args))
-        outer = recording() if link is None else link
+        outer = mode.grad if link is None else link
         found, self.shape = flatten(tuple(args[i] for i in which))
         differentiable(found)
         arguments: list[Any] = []
@@ -141,7 +140,7 @@ class _Run:
     def pull_later(self, cotangents: Sequence[Any]) -> list:
         """The same in a graph of the cotangents too, where they are in one."""
         tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
-        create = recording() and (self.create or tracked)
+        create = mode.grad and (self.create or tracked)
         with outside_inference():
             return pull_back(self.outputs, self.leaves, cotangents, create)
 
@@ -152,7 +151,7 @@ class _Run:
 
     def settled(self, tree: Any) -> Any:
         """Results of the function as the caller gets them: each in the graph that it is in."""
-        outer = recording()
+        outer = mode.grad
 
         def result(v: Any) -> Any:
             leaf, given = self.given.get(id(v), (v, v))

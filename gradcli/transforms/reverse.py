@@ -664,8 +664,3 @@ def hvp(function: Callable[..., Tensor], primal: Any, vector: Any) -> tuple[Tens
     (g,) = pull_back([out], leaves, [None], True)
     (product,) = pull_back([g], leaves, [as_tensor(vector)], False)
     return out.detach(), product
-
-
-def recording() -> bool:
-    """Whether the caller records: only then may a transform's result have a graph."""
-    return mode.grad

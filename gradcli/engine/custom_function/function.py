@@ -136,7 +136,11 @@ def _two_backwards(ctx: Any, *gradients: Any) -> Any:
 
 
 class FunctionRecord:
-    """A custom function as a record of plain functions; made by ``function_record``."""
+    """A custom function made of plain functions, without a Python class: ``function_record``.
+
+    Its ``apply`` is ``Function.apply``; ``forward(ctx, *args)``, ``backward(ctx, *gradients)`` and
+    further ``setup_context``, ``jvp`` and ``vmap`` are as there, and ``ctx`` takes any attribute.
+    """
 
     __slots__ = (
         "__name__", "backward", "forward", "generate_vmap_rule", "jvp", "setup_context", "vmap",
@@ -167,15 +171,7 @@ class FunctionRecord:
         return f"<function {self.__name__}>"
 
 
-def function_record(
-    name: str, forward: Callable[..., Any], backward: Callable[..., Any], **more: Any
-) -> FunctionRecord:
-    """A custom function made of plain functions, without a Python class.
-
-    Its ``apply`` is ``Function.apply``; ``forward(ctx, *args)``, ``backward(ctx, *gradients)`` and
-    further ``setup_context``, ``jvp`` and ``vmap`` are as there, and ``ctx`` takes any attribute.
-    """
-    return FunctionRecord(name, forward, backward, **more)
+function_record = FunctionRecord
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

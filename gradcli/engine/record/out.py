@@ -125,9 +125,7 @@ def _refuse_traced(name: str, values: tuple[Any, ...]) -> None:
 _FITS: dict[str, Callable[[DType, DType], bool]] = {
     "same": lambda made, given: made is given,
     "kind": lambda made, given: made.kind == given.kind,
-    "wider": lambda made, given: made.kind <= given.kind,
-    "deeper": lambda made, given: made.kind <= given.kind,
-    "joined": lambda made, given: made.kind <= given.kind,
+    **dict.fromkeys(("wider", "deeper", "joined"), lambda made, given: made.kind <= given.kind),
     "bytes": lambda made, given: given.name in ("bool", "uint8"),
     "any": lambda made, given: True,
     "real numbers": lambda made, given: not given.is_complex,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -162,6 +162,7 @@ class _Named:
         self.update(values or {})
 
     _kind = "_modules"  # which of a module's dicts it shows
+    __setitem__: Callable[..., None]
 
     @property
     def _held(self) -> dict[str, Any]:
@@ -169,9 +170,6 @@ class _Named:
 
     def __getitem__(self, key: str) -> Any:
         return self._held[key]
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        setattr(self, key, value)
 
     def __delitem__(self, key: str) -> None:
         del self._held[key]

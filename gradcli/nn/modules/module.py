@@ -249,9 +249,7 @@ class Module(State):
         """The module at a dotted name."""
         module = self
         for name in target.split(".") if target else ():
-            if not hasattr(module, name):
-                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-            module = getattr(module, name)
+            module = _attribute(module, name)
             if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
@@ -286,9 +284,7 @@ class Module(State):
         """What a dotted name names, with its module and its own name."""
         place, _, name = target.rpartition(".")
         module = self.get_submodule(place)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        return module, name, getattr(module, name)
+        return module, name, _attribute(module, name)
 
     # -- changing all at once ----------------------------------------------------------------------
 
@@ -404,6 +400,12 @@ class Module(State):
             return f"{self._get_name()}({extra})"
         lines = (extra.split("\n") if extra else []) + lines
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _attribute(module: Module, name: str) -> Any:
+    if not hasattr(module, name):
+        raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+    return getattr(module, name)
 
 
 def indented(text: str) -> str:
