@@ -30,7 +30,7 @@ from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms, forms_at
 from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
-from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, as_reals, no_closed_form
+from gradcli.symbolic.unsupported import WITHHELD, as_reals, no_closed_form
 from gradcli.symbolic.verify import (
     DOMAIN,
     TOLERANCE,
@@ -468,6 +468,3 @@ def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFaul
 
 def _shown(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else f"a value of shape {value.shape}"
-
-
-__all__ = ["NO_CLOSED_FORM", "WITHHELD", "Result", "diff"]

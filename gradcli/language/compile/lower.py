@@ -47,8 +47,11 @@ COMPARED = {
 """Comparisons that look into lists: through a helper where both sides may be one."""
 GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "%": "h_modulo",
            "<<": "h_shift_left", ">>": "h_shift_right"}  # fmt: skip
-GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "%": "h_modulo_by",
-                    "<<": "h_shift_left_by", ">>": "h_shift_right_by"}  # fmt: skip
+IN_PLACE = {
+    "+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "%": "h_modulo_by",
+    "<<": "h_shift_left_by", ">>": "h_shift_right_by", "-": "h_sub_from", "/": "h_divide_by",
+    "//": "h_floor_by", "@": "h_matmul_by", "&": "h_and_by", "|": "h_or_by",
+}  # fmt: skip
 
 
 class Value:
@@ -987,9 +990,8 @@ class Lowerer:
             (value,) = yield from self.sequence((node.value,))
             now = ast.Name(f"v_{target.id}", LOAD)
             place = ast.Name(f"v_{target.id}", STORE)
-            if op in GUARDED_IN_PLACE:
-                code = self.in_place(op, now, value)
-                self.add(ast.Assign([place], code))
+            if op in GUARDED:
+                self.add(ast.Assign([place], self.call(IN_PLACE[op], now, value.code)))
             else:
                 self.add(ast.AugAssign(place, OPERATORS[op](), value.code))
             return
@@ -1010,16 +1012,8 @@ class Lowerer:
             old = ast.Subscript(held.code, part, LOAD)
         current = self.spill(Value(old, 2))
         (value,) = yield from self.sequence((node.value,))
-        changed = self.spill(Value(self.in_place(op, current.code, value), 2))
+        changed = self.spill(Value(self.call(IN_PLACE[op], current.code, value.code), 2))
         self.run_call(put, held.code, part, changed.code)
-
-    def in_place(self, op: str, old: ast.expr, value: Value) -> ast.expr:
-        """The value that ``old op= value`` leaves, by a helper that bounds what may grow."""
-        if op in GUARDED_IN_PLACE:
-            return self.call(GUARDED_IN_PLACE[op], old, value.code)
-        helper = {"-": "h_sub_from", "/": "h_divide_by", "//": "h_floor_by",
-                  "@": "h_matmul_by", "&": "h_and_by", "|": "h_or_by"}[op]  # fmt: skip
-        return self.call(helper, old, value.code)
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result of the program."""

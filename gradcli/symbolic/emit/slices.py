@@ -12,7 +12,7 @@ from typing import Any
 from gradcli.language.syntax import nodes as n
 from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.tree import Text
-from gradcli.symbolic.expr import selectors, sizes
+from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.expr.base import Base
 
 
@@ -247,6 +247,3 @@ def acted(chain: Sequence[Text], vector: bool) -> tuple[Text, ...]:
                 continue
         i -= 1
     return tuple(parts)
-
-
-KINDS = selectors.KINDS

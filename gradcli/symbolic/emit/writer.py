@@ -20,11 +20,12 @@ from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, s
 from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
 from gradcli.symbolic.emit.joined_axes import unjoined
 from gradcli.symbolic.emit.reductions import logsumexp, reduction, row_length, row_spread, spread
-from gradcli.symbolic.emit.slices import KINDS, Acting, Operand, absorbed, alone, size_text
+from gradcli.symbolic.emit.slices import Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import open_factor
 from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.selectors import KINDS
 from gradcli.symbolic.unsupported import no_closed_form
 
 _PLAIN = (None, Fraction(1))

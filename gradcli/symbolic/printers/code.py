@@ -224,7 +224,7 @@ class _Writer:
         if s.op == "size":
             return (f"({size_text(str(s.value)).key})", p.ATOM), True
         if s.op == "constant":
-            return (self.constant(s.value), p.POSTFIX), True
+            return (f"{self.alias}.{s.value}", p.POSTFIX), True
         if s.op in ("eye", "ones", "zeros"):
             return (self.made(s), p.POSTFIX), False
         if s.op == "getitem":
@@ -312,10 +312,6 @@ class _Writer:
             inner, factors = self.pieces[s.inputs[1]][1], [self.pieces[s.inputs[1]][0]]
         product = times.join(factors)
         return f"{self.at(s.inputs[0], left)}{plus}{_tight(product, inner, right)}", own
-
-    def constant(self, name: str) -> str:
-        """pi and e."""
-        return f"{self.alias}.{name}"
 
     def made(self, s: Step) -> str:
         """``eye(n)``, ``ones(n)`` and ``zeros(n)``, of the variables' type in PyTorch."""
