@@ -72,11 +72,11 @@ class Value:
         self.bits = bits
 
 
-def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
-    """The parameters of a generated function: plain names, the last of them with defaults."""
+def arguments(params: Sequence[str] = ()) -> ast.arguments:
+    """The parameters of a generated function, which are plain names."""
     return ast.arguments(
         posonlyargs=[], args=[ast.arg(arg=p) for p in params],
-        kwonlyargs=[], kw_defaults=[], defaults=defaults, vararg=None, kwarg=None,
+        kwonlyargs=[], kw_defaults=[], defaults=[], vararg=None, kwarg=None,
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def _definition(name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.Fun
 
 def parameters(params: tuple[n.Param, ...], defaults: list[ast.expr]) -> ast.arguments:
     """The parameters of a function of the program; ``defaults`` are those that there are."""
-    made = arguments([], [])
+    made = arguments()
     left = iter(defaults)
     for param in params:
         arg = ast.arg(arg=f"v_{param.name}")
@@ -402,7 +402,7 @@ class Lowerer:
             and (id(name) in self.checked.variables or name.id in self.inputs)
         }  # fmt: skip
         keys: list[ast.expr | None] = [ast.Constant(name) for name in used]
-        given = ast.Lambda(arguments([], []), ast.Dict(keys, [*map(self.name, used.values())]))
+        given = ast.Lambda(arguments(), ast.Dict(keys, [*map(self.name, used.values())]))
         total, turn, at, self.row = (self.fresh() for _ in range(4))
         whole = self.call(self.constant("k_", ("sum", node)), given)
         self.add(self.assign(total, whole))
@@ -818,7 +818,7 @@ class Lowerer:
             # The first items are asked for now, as Python does, and the others one by one.
             give = ast.Expr(ast.Yield(element.code))
             body = self.loops(self.name("items"), parts, stores, [*element_body, give])
-            self.add(self.function(name, arguments(["items"], []), body, deep=False))
+            self.add(self.function(name, arguments(["items"]), body, deep=False))
             made = self.call(name, self.call("h_iterate", first.code))
             return Value(self.call("h_generator", made, first.code), first.depth + 2)
         made_list = name if in_place else "made"
@@ -832,7 +832,7 @@ class Lowerer:
         generator, self.generator = self.generator, False
         leave = self.leave(self.name("made"))
         self.generator = generator
-        self.add(self.function(name, arguments(["items"], []), [*body, *leave]))
+        self.add(self.function(name, arguments(["items"]), [*body, *leave]))
         return Value(self.call(name, first.code), first.depth + 1)
 
     GeneratorExp = ListComp
@@ -1365,7 +1365,7 @@ def lower(
     checked.require(inputs)
     work = Lowerer(checked, frozenset(inputs), keep, trace, lists_in_place)
     body = work.program()
-    main = _definition("main", arguments([f"v_{name}" for name in inputs], []), body)
+    main = _definition("main", arguments([f"v_{name}" for name in inputs]), body)
     tree = ast.Module(body=[main], type_ignores=[])
     _placed(tree)
     return tree, work.places, work.constants
