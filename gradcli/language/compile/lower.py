@@ -329,6 +329,13 @@ class Lowerer:
         body, self.out = self.out, outer
         return body, value
 
+    def asides(self, children: Sequence[Any]) -> Lowering:
+        """The same for each of several expressions."""
+        found = []
+        for child in children:
+            found.append((yield from self.aside(child)))
+        return found
+
     # -- expressions, each a Value --------------------------------------------------------------
 
     def Name(self, node: n.Name) -> Lowering:
@@ -437,9 +444,7 @@ class Lowerer:
     def Compare(self, node: n.Compare) -> Lowering:
         """A chain of comparisons: a side is computed once, and only if those before it hold."""
         left, right = yield from self.sequence((node.left, node.rights[0]))
-        rest = []
-        for child in node.rights[1:]:
-            rest.append((yield from self.aside(child)))
+        rest = yield from self.asides(node.rights[1:])
         ops = [COMPARISONS[op]() for op in node.ops]
         sides = [left, right, *(value for _, value in rest)]
         plain = all(map(_compares_inline, node.ops, sides, sides[1:]))
@@ -474,9 +479,7 @@ class Lowerer:
     def BoolOp(self, node: n.BoolOp) -> Lowering:
         """``and`` and ``or``: a side is computed only if those before it leave it open."""
         (first,) = yield from self.sequence(node.values[:1])
-        rest = []
-        for child in node.values[1:]:
-            rest.append((yield from self.aside(child)))
+        rest = yield from self.asides(node.values[1:])
         if not any(body or value.depth > DEEP for body, value in rest):
             op = ast.And() if node.op == "and" else ast.Or()
             codes = [first.code, *(value.code for _, value in rest)]
@@ -787,9 +790,7 @@ class Lowerer:
         simple = True
         for i, clause in enumerate(node.clauses):
             body, value = ([], first) if i == 0 else (yield from self.aside(clause.iter))
-            conditions = []
-            for child in clause.conditions:
-                conditions.append((yield from self.aside(child)))
+            conditions = yield from self.asides(clause.conditions)
             simple = simple and not body and value.depth <= DEEP
             simple = simple and not any(b or v.depth > DEEP for b, v in conditions)
             parts.append((clause, body, value, conditions))

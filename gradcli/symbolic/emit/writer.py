@@ -356,7 +356,11 @@ class Writer:
         plain: dict[v.Monomial, Fraction] = {}
         choices: dict[Any, list[dict]] = {}
         ordered = t.sorted()
-        first = outer_first([[f for f in m if self.chooses(f, labels, m)] for m, _ in ordered])
+        tests = [  # indicators that a where can take over
+            [f for f in m if f[0].kind == "call" and f[0].name == "where" and f[1] in ((), labels)]
+            for m, _ in ordered
+        ]
+        first = outer_first(tests)
         for (m, c), found in zip(ordered, first, strict=True):
             if found is None:
                 plain[m] = c
@@ -365,9 +369,7 @@ class Writer:
             sides = choices.setdefault((found[0].args[0], found[1]), [{}, {}])
             sides[0 if found[0].args[1].number() else 1][rest] = c
         pieces = [self.piece(m, c, labels) for m, c in plain.items()]
-        inside = {}
-        for p, (m, c) in zip(pieces, plain.items(), strict=True):
-            inside[p] = multiplied(self, p, m, c)
+        inside = {p: multiplied(self, p, m) for p, m in zip(pieces, plain, strict=True)}
         if len(plain) == 1 and not choices:
             pieces = [*inside.values()]
         for (condition, idx), sides in choices.items():
@@ -392,10 +394,6 @@ class Writer:
         text = gathered(pieces)
         others = [inside.get(p, p) for p in pieces]
         return text if others == pieces else min(text, gathered(others), key=lambda x: x.cost)
-
-    def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
-        """Whether a factor is a condition's indicator that a where can take over."""
-        return f[0].kind == "call" and f[0].name == "where" and f[1] in ((), labels)
 
     def fill(self, p: Piece, labels: tuple[v.Label, ...]) -> None:
         """Give a term the whole shape by ones."""
@@ -736,7 +734,7 @@ def lettered(writer: Writer, m: v.Monomial, c: Fraction, labels: tuple[v.Label, 
     return Piece(c, tops, below, (found,), 2 if labels else 0)
 
 
-def multiplied(writer: Writer, p: Piece, m: v.Monomial, c: Fraction) -> Piece:
+def multiplied(writer: Writer, p: Piece, m: v.Monomial) -> Piece:
     """A term with its number in the terms of a bracket: ``6*x - 32`` for ``2*(3*x - 16)``."""
     if p.c in (1, -1) or any(b.kind == "delta" for b, _, _ in m):
         return p

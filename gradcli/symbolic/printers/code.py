@@ -136,7 +136,7 @@ class _Writer:
         lines: list[str] = []
         decomposed = Counter((s.op, s.inputs) for s in formula.steps if "part" in s.params)
         for i, step in enumerate(formula.steps):
-            piece, plain = self.step(i, step)
+            piece, plain = self.step(step)
             whole = (step.op, step.inputs)
             if decomposed[whole] > 1:  # once for all its parts
                 call, _, part = piece[0].rpartition("[")
@@ -206,7 +206,7 @@ class _Writer:
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def step(self, i: int, s: Step) -> tuple[Piece, bool]:
+    def step(self, s: Step) -> tuple[Piece, bool]:
         """The text of a step with its tightness, and whether it is a plain Python number."""
         if s.op == "name":
             return (s.value, p.ATOM), s.value not in self.declared
