@@ -180,8 +180,8 @@ def flip(x: Symbol, dims: Any = None) -> Symbol:
     for d in normal_dims(dims, len(axes)):
         label = axes[d] if axes else None
         if label is not None:
-            axes[d] = v.fresh(label[0])
-            t = selected(t, selectors.flip(label[0]), (axes[d], label), label)
+            new = axes[d] = v.fresh(label[0])
+            t = selected(t, selectors.flip(label[0]), (new, label), label)
     return Symbol(t, tuple(axes))
 
 
