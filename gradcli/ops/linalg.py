@@ -397,6 +397,7 @@ logabsdet = general(
     example='slogdet(A)[1] --A "1,2;3,1"',
     core="(n,n)->()",
     numpy="np.linalg.slogdet({0})[1]",
+    latex=r"\log\left\lvert \det\left({x}\right) \right\rvert",
     pytorch="torch.linalg.slogdet({0})[1]",
     public=False,
 )

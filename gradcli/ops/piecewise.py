@@ -289,6 +289,7 @@ hardtanh = composite(
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
+    latex=r"\min\left(\max\left({x}, -1\right), 1\right)",
     numpy="np.clip({0}, -1.0, 1.0)",
     pytorch="torch.clamp({0}, -1.0, 1.0)",
     breaks="-1 1",

@@ -155,11 +155,8 @@ def _comparisons(text: Text) -> list[list[n.Compare]]:
 
 def _with_turned(text: Text, groups: Sequence[Sequence[n.Compare]]) -> Text:
     turned = {id(one) for group in groups for one in group}
-    made: dict[int, Any] = {}
-    for one in reversed([*n.walk(text.node)]):
-        new: Any = n.with_parts(one, made)
-        if id(one) in turned:
-            new = new.replace(ops=(_OTHER[new.ops[0]],))
-        if new is not one:
-            made[id(one)] = new
-    return Text(made.get(id(text.node), text.node), text.cost)
+
+    def change(one: n.Node, new: Any) -> Any:
+        return new.replace(ops=(_OTHER[new.ops[0]],)) if id(one) in turned else new
+
+    return Text(n.rewritten(text.node, change), text.cost)

@@ -30,7 +30,7 @@ from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms, forms_at
 from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
-from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, as_reals, no_closed_form
+from gradcli.symbolic.unsupported import WITHHELD, as_reals, no_closed_form
 from gradcli.symbolic.verify import (
     DOMAIN,
     TOLERANCE,
@@ -72,12 +72,12 @@ class Result:
     )  # fmt: skip
 
     def __init__(
-        self, derivatives: dict[str, str], costs: dict[str, int], assumed: dict[str, str],
+        self, answers: Mapping[str, Text], assumed: dict[str, str],
         checked: dict[str, Any] | None, declared: Mapping[str, Declaration], program: Program,
         order: int,
     ) -> None:  # fmt: skip
-        self.derivatives = derivatives
-        self.costs = costs
+        self.derivatives = {k: t.key for k, t in answers.items()}
+        self.costs = {k: t.cost for k, t in answers.items()}
         self.assumed = assumed
         self.checked = checked
         self.declared = dict(declared)
@@ -286,10 +286,8 @@ def diff(
     found: dict[str, Any] = {"points": points.checked, "max_rel_error": error}
     if lost:
         found["loses_digits_near"] = sorted(lost)
-    result = Result(
-        {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},
-        shapes.assumed, found if check else None, shapes.declarations | absent, program, order,
-    )  # fmt: skip
+    known = shapes.declarations | absent
+    result = Result(answers, shapes.assumed, found if check else None, known, program, order)
     result.kinks = kinks(steps, names, lower, order)
     return result
 
@@ -468,6 +466,3 @@ def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFaul
 
 def _shown(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else f"a value of shape {value.shape}"
-
-
-__all__ = ["NO_CLOSED_FORM", "WITHHELD", "Result", "diff"]

@@ -103,11 +103,8 @@ class _Job:
         checked: dict[str, Any] = {"points": self.checked, "max_rel_error": error}
         if lost := {x for numbers in self.lost.values() for x in numbers}:
             checked["loses_digits_near"] = sorted(lost)
-        result = Result(
-            {k: t.key for k, t in texts.items()}, {k: t.cost for k, t in texts.items()},
-            self.shapes.assumed, checked,
-            {**self.shapes.declarations, **more}, self.program, self.order,
-        )  # fmt: skip
+        known = {**self.shapes.declarations, **more}
+        result = Result(texts, self.shapes.assumed, checked, known, self.program, self.order)
         by = {k for key in texts for k in key.split(",")}
         answers = self.lower.union(result.derivatives.values())
         result.kinks = kinks(self.steps, by, answers, self.order)

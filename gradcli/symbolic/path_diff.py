@@ -164,8 +164,7 @@ class _Path:
             value = self._value(steps, known)
         v.reset()
         result = Result(
-            {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},
-            {k: str(self.declared[k]) for k in self.open},
+            answers, {k: str(self.declared[k]) for k in self.open},
             {"points": len(points), "max_rel_error": error}, known, value or self.program, order,
         )  # fmt: skip
         result.kinks = kinks(steps, by, self.lower, order)

@@ -584,15 +584,14 @@ def _rounded(answer: Program) -> str:
     root = answer.checked.module.body[-1].value  # type: ignore[attr-defined]
     rng = Draws(7)
     operations = {id(one) for one in _operations(answer)}
-    made: dict[int, Any] = {}
-    for one in reversed([*n.walk(root)]):
-        new: Any = n.with_parts(one, made)
-        if id(one) in operations:
-            off = 1 + _ROUNDING * (rng.random() + 0.5) * (-1) ** rng.integers(2)
-            new = n.Binary("*", new, n.Number(off, repr(off)))
-        if new is not one:
-            made[id(one)] = new
-    return unparse(made.get(id(root), root))
+
+    def put_off(one: n.Node, new: Any) -> n.Node:
+        if id(one) not in operations:
+            return new
+        off = 1 + _ROUNDING * (rng.random() + 0.5) * (-1) ** rng.integers(2)
+        return n.Binary("*", new, n.Number(off, repr(off)))
+
+    return unparse(n.rewritten(root, put_off))
 
 
 def _lost(

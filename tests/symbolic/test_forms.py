@@ -41,6 +41,9 @@ NEAT = [
     ("trace(sin(X))", "X", "diag(cos(diag(X)))"),
     ("dot(x, y)**2", "x", "2*dot(x, y)*y"),
     ("exp(-norm(x - y)**2)", "x", "-2*exp(-norm(x - y)**2)*(x - y)"),
+    ("pinv(A) @ A @ pinv(A) @ x", "x", "pinv(A)"),
+    ("A @ pinv(A) @ A @ x", "x", "A"),
+    ("sum(amin(X.T, 1))", "X", "where(X.T == amin(X.T, 1, True), 1, 0).T"),
 ]
 
 
@@ -209,6 +212,7 @@ SPECTRAL = (
     ("sum(logdet(T))", "inv(T).mT", {}),
     ("a.T @ inv(X) @ b", "-outer(solve(X.T, a), solve(X, b))", {}),
     ("trace(A @ inv(X) @ B)", "-(inv(X) @ B @ A @ inv(X)).T", {}),
+    ("trace(pinv(X) @ X)", "zeros(n, n)", {}),
 )
 
 

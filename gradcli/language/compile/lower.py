@@ -68,8 +68,11 @@ COMPARED = {
 """Comparisons that look into lists: through a helper where both sides may be one."""
 GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "%": "h_modulo",
            "<<": "h_shift_left", ">>": "h_shift_right"}  # fmt: skip
-GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "%": "h_modulo_by",
-                    "<<": "h_shift_left_by", ">>": "h_shift_right_by"}  # fmt: skip
+IN_PLACE = {
+    "+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "%": "h_modulo_by",
+    "<<": "h_shift_left_by", ">>": "h_shift_right_by", "-": "h_sub_from", "/": "h_divide_by",
+    "//": "h_floor_by", "@": "h_matmul_by", "&": "h_and_by", "|": "h_or_by",
+}  # fmt: skip
 
 
 class Value:
@@ -90,11 +93,11 @@ class Value:
         self.bits = bits
 
 
-def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
-    """The parameters of a generated function: plain names, the last of them with defaults."""
+def arguments(params: Sequence[str] = ()) -> ast.arguments:
+    """The parameters of a generated function, which are plain names."""
     return ast.arguments(
         posonlyargs=[], args=[ast.arg(arg=p) for p in params],
-        kwonlyargs=[], kw_defaults=[], defaults=defaults, vararg=None, kwarg=None,
+        kwonlyargs=[], kw_defaults=[], defaults=[], vararg=None, kwarg=None,
     )  # fmt: skip
 
 
@@ -108,7 +111,7 @@ def _definition(name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.Fun
 
 def parameters(params: tuple[n.Param, ...], defaults: list[ast.expr]) -> ast.arguments:
     """The parameters of a function of the program; ``defaults`` are those that there are."""
-    made = arguments([], [])
+    made = arguments()
     left = iter(defaults)
     for param in params:
         arg = ast.arg(arg=f"v_{param.name}")
@@ -390,6 +393,13 @@ class Lowerer:
         body, self.out = self.out, outer
         return body, value
 
+    def asides(self, children: Sequence[Any]) -> Lowering:
+        """The same for each of several expressions."""
+        found = []
+        for child in children:
+            found.append((yield from self.aside(child)))
+        return found
+
     # -- expressions, each a Value --------------------------------------------------------------
 
     def Name(self, node: n.Name) -> Lowering:
@@ -464,7 +474,7 @@ class Lowerer:
             and (id(name) in self.checked.variables or name.id in self.inputs)
         }  # fmt: skip
         keys: list[ast.expr | None] = [Constant(name) for name in used]
-        given = ast.Lambda(arguments([], []), ast.Dict(keys, [*map(self.name, used.values())]))
+        given = ast.Lambda(arguments(), ast.Dict(keys, [*map(self.name, used.values())]))
         total, turn, at, self.row = (self.fresh() for _ in range(4))
         whole = self.call(self.constant("k_", ("sum", node)), given)
         self.add(self.assign(total, whole))
@@ -499,9 +509,7 @@ class Lowerer:
     def Compare(self, node: n.Compare) -> Lowering:
         """A chain of comparisons: a side is computed once, and only if those before it hold."""
         left, right = yield from self.sequence((node.left, node.rights[0]))
-        rest = []
-        for child in node.rights[1:]:
-            rest.append((yield from self.aside(child)))
+        rest = yield from self.asides(node.rights[1:])
         ops = [COMPARISONS[op] for op in node.ops]
         sides = [left, right, *(value for _, value in rest)]
         plain = all(map(_compares_inline, node.ops, sides, sides[1:]))
@@ -536,9 +544,7 @@ class Lowerer:
     def BoolOp(self, node: n.BoolOp) -> Lowering:
         """``and`` and ``or``: a side is computed only if those before it leave it open."""
         (first,) = yield from self.sequence(node.values[:1])
-        rest = []
-        for child in node.values[1:]:
-            rest.append((yield from self.aside(child)))
+        rest = yield from self.asides(node.values[1:])
         if not any(body or value.depth > DEEP for body, value in rest):
             op = ast.And() if node.op == "and" else ast.Or()
             codes = [first.code, *(value.code for _, value in rest)]
@@ -852,9 +858,7 @@ class Lowerer:
         simple = True
         for i, clause in enumerate(node.clauses):
             body, value = ([], first) if i == 0 else (yield from self.aside(clause.iter))
-            conditions = []
-            for child in clause.conditions:
-                conditions.append((yield from self.aside(child)))
+            conditions = yield from self.asides(clause.conditions)
             simple = simple and not body and value.depth <= DEEP
             simple = simple and not any(b or v.depth > DEEP for b, v in conditions)
             parts.append((clause, body, value, conditions))
@@ -883,7 +887,7 @@ class Lowerer:
             # The first items are asked for now, as Python does, and the others one by one.
             give = ast.Expr(ast.Yield(element.code))
             body = self.loops(self.name("items"), parts, stores, [*element_body, give])
-            self.add(self.function(name, arguments(["items"], []), body, deep=False))
+            self.add(self.function(name, arguments(["items"]), body, deep=False))
             made = self.call(name, self.call("h_iterate", first.code))
             return Value(self.call("h_generator", made, first.code), first.depth + 2)
         made_list = name if in_place else "made"
@@ -897,7 +901,7 @@ class Lowerer:
         generator, self.generator = self.generator, False
         leave = self.leave(self.name("made"))
         self.generator = generator
-        self.add(self.function(name, arguments(["items"], []), [*body, *leave]))
+        self.add(self.function(name, arguments(["items"]), [*body, *leave]))
         return Value(self.call(name, first.code), first.depth + 1)
 
     GeneratorExp = ListComp
@@ -1055,9 +1059,8 @@ class Lowerer:
             (value,) = yield from self.sequence((node.value,))
             now = Name(f"v_{target.id}", LOAD)
             place = Name(f"v_{target.id}", STORE)
-            if op in GUARDED_IN_PLACE:
-                code = self.in_place(op, now, value)
-                self.add(Assign([place], code))
+            if op in GUARDED:
+                self.add(Assign([place], self.call(IN_PLACE[op], now, value.code)))
             else:
                 self.add(ast.AugAssign(place, OPERATORS[op], value.code))
             return
@@ -1078,16 +1081,8 @@ class Lowerer:
             old = ast.Subscript(held.code, part, LOAD)
         current = self.spill(Value(old, 2))
         (value,) = yield from self.sequence((node.value,))
-        changed = self.spill(Value(self.in_place(op, current.code, value), 2))
+        changed = self.spill(Value(self.call(IN_PLACE[op], current.code, value.code), 2))
         self.run_call(put, held.code, part, changed.code)
-
-    def in_place(self, op: str, old: ast.expr, value: Value) -> ast.expr:
-        """The value that ``old op= value`` leaves, by a helper that bounds what may grow."""
-        if op in GUARDED_IN_PLACE:
-            return self.call(GUARDED_IN_PLACE[op], old, value.code)
-        helper = {"-": "h_sub_from", "/": "h_divide_by", "//": "h_floor_by",
-                  "@": "h_matmul_by", "&": "h_and_by", "|": "h_or_by"}[op]  # fmt: skip
-        return self.call(helper, old, value.code)
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result of the program."""
@@ -1441,7 +1436,7 @@ def lower(
     checked.require(inputs)
     work = Lowerer(checked, frozenset(inputs), keep, trace, lists_in_place)
     body = work.program()
-    main = _definition("main", arguments([f"v_{name}" for name in inputs], []), body)
+    main = _definition("main", arguments([f"v_{name}" for name in inputs]), body)
     tree = ast.Module(body=[main], type_ignores=[])
     _placed(tree)
     return tree, work.places, work.constants

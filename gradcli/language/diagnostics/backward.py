@@ -13,7 +13,6 @@ from typing import Any
 
 from gradcli.engine.backward.anomaly import noted_places
 from gradcli.engine.graph.node import AccumulateGrad
-from gradcli.engine.source_location import Place
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault
@@ -69,15 +68,14 @@ def explain(found: Any, places: list[n.Node], codes: set[int], source: Any) -> N
         code, line = found.place
         _recorded(found, _node_of(code, line, places, codes))
         return
-    nodes = {role: _node(place, places, codes) for role, place in known.items()}
+    nodes = {
+        role: None if place is None else _node_of(place.code, place.line, places, codes)
+        for role, place in known.items()
+    }
     if found.code == "E0402":
         _changed(found, nodes["saved"], nodes["changed"], source)
     else:
         _freed(found, nodes["saved"], nodes["freed"], source)
-
-
-def _node(place: Place | None, places: list[n.Node], codes: set[int]) -> n.Node | None:
-    return None if place is None else _node_of(place.code, place.line, places, codes)
 
 
 def _node_of(code: Any, line: int, places: list[n.Node], codes: set[int]) -> n.Node | None:

@@ -6,8 +6,6 @@ One function for each kind of SyntaxFailure, by the offsets of the mistake.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from gradcli.language.diagnostics.lexical import Explanation, Where, plain
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.syntax import nodes as n
@@ -103,7 +101,7 @@ def special_name(at: Where) -> SyntaxFault:
     return SyntaxFault("E0112", f"the name `{shown}` begins with an underscore", *at, help=help)
 
 
-def incomplete_class(at: Where, name: str, methods: Collection[str]) -> SyntaxFault:
+def incomplete_class(at: Where, name: str) -> SyntaxFault:
     """A Function without forward."""
     source, start, _ = at
     said, last = f"the Function `{name}` has no forward", source.line_bounds(start)[1]

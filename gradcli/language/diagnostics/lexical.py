@@ -62,11 +62,13 @@ SIGNS = {
     "$": ("E0114", "`$` is not part of the language", "in a shell, quote the expression: 'x + 1'"),
     "?": ("E0114", "`?` is not part of the language", "a choice is written `a if test else b`"),
     "`": ("E0114", "a backquote is not part of the language", "remove it"),
+    "async": ("E0134", "`async` is not part of the language", "write a plain function"),
+    "await": ("E0134", "`await` is not part of the language", "call the function"),
 }  # fmt: skip
 
 
 def sign(at: Where) -> SyntaxFault:
-    """An operator of another language, or of Python but not of this one."""
+    """An operator of another language, or an operator or keyword of Python but not of this one."""
     source, start, end = at
     code, message, help = SIGNS[source.text[start:end]]
     first = source.line_bounds(start)[0]
@@ -182,19 +184,6 @@ def bad_number(at: Where) -> SyntaxFault:
     return SyntaxFault("E0110", f"`{shown}` {why}", *at, help=help)
 
 
-WORDS = {
-    "async": ("E0134", "`async` is not part of the language", "write a plain function"),
-    "await": ("E0134", "`await` is not part of the language", "call the function"),
-}  # fmt: skip
-
-
-def word(at: Where) -> SyntaxFault:
-    """A keyword of Python that the language leaves out."""
-    source, start, end = at
-    code, message, help = WORDS[source.text[start:end]]
-    return SyntaxFault(code, message, *at, help=help)
-
-
 # ---- Brackets and lines --------------------------------------------------------------------------
 
 
@@ -268,7 +257,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     "unknown_character": character, "foreign_operator": sign,
     "caret_in_file": plain("E0115", "`^` is a power in one-liners only",
         "write `**` in a program file", "Python reads this as exclusive or"),
-    "python_keyword": word, "glued_number": number, "bad_number": bad_number,
+    "python_keyword": sign, "glued_number": number, "bad_number": bad_number,
     "joined_to_nothing": plain("E0101", "the backslash joins the next line, and there is none",
         "remove the backslash", incomplete=True),
     "unclosed_bracket": unclosed, "unmatched_bracket": closer,

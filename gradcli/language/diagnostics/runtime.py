@@ -259,7 +259,8 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
         found.message = found.message.replace("<lambda>()", f"{name}()")
     if found.help is None or found.code == "E0302":
         found.help = call_help(found, node, program) or found.help
-    found.help = name_help(found, frames, program) or found.help or _hint(found.message)
+    hint = next((help for word, help in _HINTS if word in found.message), None)
+    found.help = name_help(found, frames, program) or found.help or hint
     if hasattr(found, "places") or hasattr(found, "place"):
         from gradcli.language.diagnostics.backward import explain  # for faults of a graph
 
@@ -427,11 +428,6 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     return RuntimeFault("E0303", message or type(fault).__name__)
 
 
-def _hint(said: str) -> str | None:
-    """What to write instead, by a word of the message."""
-    return next((help for word, help in _HINTS if word in said), None)
-
-
 _HINTS = (
     ("takes 0 positional", "call it without arguments, or give it a parameter: def f(x):"),
     ("required positional argument", "give what is missing, in its place or as name=value"),
@@ -445,6 +441,7 @@ _HINTS = (
     ("a list", "tensor([1.0, 2.0]) computes with every entry at once"),
     ("float NaN", "isnan(x) asks before"),
 )  # fmt: skip
+"""What to write instead, by a word of the message."""
 
 
 def _called(frames: list[Frame]) -> str:

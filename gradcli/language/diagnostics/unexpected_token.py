@@ -159,14 +159,6 @@ JOINING = ("not", "and", "or", "in", "is", "if", "else", "for")
 DECLARATIONS = ("let", "var", "const", "float", "int", "double", "auto", "local")
 
 
-def foreign_forms(p: Place) -> SyntaxFault | None:
-    """Forms of Python that the language leaves out, and words of other languages."""
-    for form in (_lost_words, _foreign_words, _braces):
-        if (fault := form(p)) is not None:
-            return fault
-    return None
-
-
 def _lost_words(p: Place) -> SyntaxFault | None:
     """What a decorator, a class and a ``try`` need, and an ``else`` that belongs to nothing."""
     at_start = p.at == p.first
@@ -328,8 +320,8 @@ def unexpected_token(
     """The fault for the token ``at``, which no rule accepts where the parser stands."""
     place = Place(parser, tokens, states, at)
     for look in (
-        _layout, foreign_forms, loops, choices, stars, _equals, _missing_colon, _keywords,
-        misspelled, _missing_operand, _missing_operator, _other,
+        _layout, _lost_words, _foreign_words, _braces, loops, choices, stars, _equals,
+        _missing_colon, _keywords, misspelled, _missing_operand, _missing_operator, _other,
     ):  # fmt: skip
         fault = look(place)
         if fault is not None:

@@ -24,6 +24,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.functions.index import LATER_METHODS
 from gradcli.language.names import argument_checks, builtins, identity, mappings
+from gradcli.language.names.calling import checking, own_name
 from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.names.texts import STRING_METHODS
 from gradcli.language.type_names import a_value
@@ -155,7 +156,7 @@ def attribute(value: Any, name: str) -> Any:
         shown = getattr(value, "__gradcli_shown__", "")
         if shown:  # <class 'float'>
             return shown[8:-2].rpartition(".")[2]
-        return re.sub(r"^(?:v|t_\d+)_", "", getattr(value, "__name__", "function"))
+        return own_name(value, "function")
     if issubclass(kind, Node) and _SAVED.fullmatch(name) and hasattr(value, name):
         return getattr(value, name)
     if name in WITHHELD:
@@ -222,10 +223,7 @@ def _of_stand_in(value: Any, name: str) -> Any:
     method = getattr(value, name, None) if name in CALL[Tensor] else None
     if method is None:
         raise UnknownAttribute(Tensor, name)
-    return lambda *args, **options: method(
-        *map(argument_checks.checked_option, args),
-        **{k: argument_checks.checked_option(v) for k, v in options.items()},
-    )
+    return checking(method, argument_checks.checked_option)
 
 
 def attributes_of(kind: type) -> Iterator[str]:

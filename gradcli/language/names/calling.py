@@ -51,11 +51,30 @@ def named(function: Any, name: str, kind: type | None = None) -> Any:
     return function
 
 
+def checking(function: Callable, check: Callable[[Any], Any]) -> Any:
+    """``function`` with each of its arguments looked at by ``check``, which gives what it gets."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return function(*map(check, args), **{key: check(x) for key, x in options.items()})
+
+    return call
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value can be called, and is no tensor or what stands for one."""
+    return callable(value) and not getattr(value, "__gradcli_rank__", False)
+
+
 def called(value: Any, what: str) -> Callable:
     """``value``, where it can be called. Raises TypeFault (E0303)."""
-    if not callable(value) or getattr(value, "__gradcli_rank__", False):
+    if not is_function(value):
         raise bad_type(f"{what} is a function, got {a_value(value)}", help="write lambda x: x")
     return plain(value)
+
+
+def own_name(function: Any, otherwise: str = "") -> str:
+    """The name of a function as the program has it."""
+    return re.sub(r"^(?:v|t_\d+)_", "", getattr(function, "__name__", otherwise))
 
 
 def own_names(message: str) -> str:

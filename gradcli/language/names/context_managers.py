@@ -17,7 +17,7 @@ from gradcli.engine import grad_mode
 from gradcli.engine.backward.gradient_edges import Handles
 from gradcli.engine.graph.node import RemovableHandle
 from gradcli.language.names import argument_checks, attributes, settings
-from gradcli.language.names.calling import called, plain
+from gradcli.language.names.calling import called, is_function, plain
 from gradcli.language.names.records import Entered, Instance
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, bad_type
@@ -59,7 +59,7 @@ TAKES = (
 
 
 def _function(value: Any, name: str) -> Callable:
-    if not callable(value) or getattr(value, "__gradcli_rank__", False):
+    if not is_function(value):
         mend = "write lambda t: t for a hook that changes nothing"
         raise bad_type(f"{name} must be a function, got {a_value(value)}", help=mend)
     return value

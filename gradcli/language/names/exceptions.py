@@ -82,11 +82,6 @@ class ErrorValue:
             raise unknown(self.kind.__name__, name)
         self.fields[name] = value
 
-    def python(self) -> type[BaseException]:
-        """The built-in exception that it stands for."""
-        found: type[BaseException] = self.kind.python
-        return found
-
 
 class UnknownAttribute(AttributeFault):
     """A value of this type has no such attribute (E0204); diagnostics adds the help."""
@@ -168,7 +163,7 @@ def _is_of(fault: BaseException, kind: Any) -> bool:
 def error_is(error: ErrorValue, kind: Any) -> bool:
     """Whether an exception is of a kind, or of a class of the program."""
     if isinstance(kind, ErrorKind):
-        return issubclass(error.python(), kind.python)
+        return issubclass(error.kind.python, kind.python)
     if getattr(kind, "python", None) is None:
         raise _no_kind(kind)
     return isinstance(error.kind, type(kind)) and error.kind.derives(kind)

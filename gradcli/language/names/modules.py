@@ -20,7 +20,7 @@ from typing import Any
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import SHORT, WALKED, Lazy, as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, mappings
-from gradcli.language.names.calling import called, named
+from gradcli.language.names.calling import called, checking, named
 from gradcli.language.names.context_managers import CONTEXTS
 from gradcli.language.names.exceptions import UnknownAttribute, unknown
 from gradcli.language.names.records import NOTHING, text_of
@@ -62,19 +62,15 @@ def _option(value: Any) -> Any:
 def _made(kind: Any) -> type:
     """``kind`` for programs: its calls are looked at, its attributes are in the tables."""
 
+    name = kind.__name__
+
     def __init__(self: Any, *args: Any, **options: Any) -> None:
-        kind.__init__(
-            self, *map(_option, args), **{key: _option(value) for key, value in options.items()}
-        )
+        checking(functools.partial(kind.__init__, self), _option)(*args, **options)
 
     def __call__(self: Any, *args: Any, **options: Any) -> Any:
-        name = kind.__name__
-        return kind.__call__(
-            self, *[_input(a, name) for a in args],
-            **{key: _input(value, name) for key, value in options.items()},
-        )  # fmt: skip
+        look = checking(functools.partial(kind.__call__, self), lambda a: _input(a, name))
+        return look(*args, **options)
 
-    name = kind.__name__
     body = {
         "__init__": __init__, "__call__": __call__, "__module__": kind.__module__,
         "__gradcli_layer__": True,  # it prints as itself; one that holds others is walked over
@@ -85,7 +81,7 @@ def _made(kind: Any) -> type:
         body["becomes"] = _kind(kind.becomes.__name__)
     if name in ("Sequential", "ModuleList"):  # model[:2] is a Sequential of the tables, too
         body["_of"] = lambda self, items: _parts(_kind(name), items)
-    made = type(kind.__name__, (kind,), body)
+    made = type(name, (kind,), body)
     attributes.CALL[made] = {
         **{name: getattr(kind, name) for name in _CALLED if hasattr(kind, name)},
         **{name: _walked(getattr(kind, name)) for name in _LISTED if hasattr(kind, name)},
@@ -397,13 +393,7 @@ def nn() -> dict[str, Any]:
 
 def _checked(function: Callable) -> Callable:
     """A function of ``nn.utils``, ``nn.init`` or of data: of lists of tensors and numbers."""
-
-    def call(*args: Any, **options: Any) -> Any:
-        return function(
-            *map(_option, args), **{key: _option(value) for key, value in options.items()}
-        )
-
-    return named(call, function.__name__)
+    return named(checking(function, _option), function.__name__)
 
 
 @functools.cache

@@ -32,6 +32,7 @@ from gradcli.language.names import (
     settings,
 )
 from gradcli.language.names.calling import named
+from gradcli.language.syntax.actions import MODULES
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, bad_type
 from gradcli.ops.operator import OPERATORS
@@ -130,7 +131,8 @@ def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
     table.update(
         max=overloads.torch_max, min=overloads.torch_min, all=OPERATORS["all"],
         abs=Tensor.abs,  # type: ignore[attr-defined]
-        any=OPERATORS["any"], from_numpy=_from_numpy, as_tensor=_as_tensor, Tensor=Tensor,
+        any=OPERATORS["any"], Tensor=Tensor,
+        from_numpy=named(_from_numpy, "from_numpy"), as_tensor=named(_as_tensor, "as_tensor"),
         Size=size,
         device=_device, complex=factories.complex_of, result_type=_result_type,
         broadcast_shapes=overloads.broadcast_shapes, set_default_device=_default_device,
@@ -139,7 +141,7 @@ def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
         set_printoptions=settings.set_printoptions, float=dtypes.float32, int=dtypes.int32,
         bool=dtypes.bool_, long=dtypes.int64, half=dtypes.float16, short=dtypes.int16,
         cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=reshaping.where, vmap=_vmap,
-        Generator=_generator, compile=_compiled,
+        Generator=_generator, compile=named(_compiled, "compile"),
     )  # fmt: skip
     table.update({name: _asking(name) for name in (
         "is_floating_point", "is_complex", "is_inference")})  # fmt: skip
@@ -159,9 +161,6 @@ _vmap.__name__ = _vmap.__qualname__ = "vmap"
 def _compiled(model: Any = None, **_options: Any) -> Any:
     """``torch.compile``, which changes no value: programs are compiled as it is."""
     return (lambda function: function) if model is None else model
-
-
-_compiled.__name__ = "compile"
 
 
 def size(sizes: Any = ()) -> Size:
@@ -185,9 +184,6 @@ def _as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     make = argument_checks.with_checks(factories.as_tensor)
     made: Tensor = make(data, dtype=dtype, device=device)
     return made
-
-
-_from_numpy.__name__, _as_tensor.__name__ = "from_numpy", "as_tensor"
 
 
 def _generator(device: Any = "cpu") -> Generator:
@@ -217,7 +213,7 @@ def _autograd() -> dict[str, Any]:
     from gradcli.engine.custom_function.function import Function
 
     return {"Function": Function, "grad": engine.grad, "backward": engine.backward,
-            "Variable": _variable, **_transforms("autograd")(),
+            "Variable": named(_variable, "Variable", Tensor), **_transforms("autograd")(),
             **context_managers.anomaly()}  # fmt: skip
 
 
@@ -226,10 +222,6 @@ def _variable(data: Any, requires_grad: bool = False) -> Tensor:
 
     made: Tensor = Variable(data, requires_grad)
     return made
-
-
-_variable.__name__ = "Variable"
-_variable.__gradcli_kind__ = lambda: Tensor  # type: ignore[attr-defined]
 
 
 def _function() -> dict[str, Any]:
@@ -386,17 +378,13 @@ def _counting(function: Callable) -> Callable:
     return named(call, name)
 
 
-STANDARD = ("collections", "copy", "functools", "itertools", "random", "time", "typing", "warnings")
-"""Python's modules of which programs have a few names."""
-
-
 def standard(name: str) -> Callable[[Mapping[str, Any]], Namespace]:
     """What fills the namespace of one of Python's modules, loaded when a program imports it."""
     return lambda _names: Namespace(_late("standard_modules", name)(), {})
 
 
 MAKERS: dict[str, Callable[[Mapping[str, Any]], Namespace]] = {
+    **{name: standard(name) for name in MODULES},
     "torch": torch, "gradcli": torch, "numpy": numpy, "math": math,
-    **{name: standard(name) for name in STANDARD},
 }  # fmt: skip
 """What makes the namespace of a module that a program imports, from the bare names."""

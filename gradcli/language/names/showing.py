@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.engine.graph.node import Node
 from gradcli.language.limits.sizes import OUTPUT_LIMIT, Defaulting, nested_size, take_steps
+from gradcli.language.names.calling import own_name
 from gradcli.language.names.exceptions import KINDS as ERRORS
 from gradcli.language.names.exceptions import ErrorValue
 from gradcli.language.names.identity import identity
@@ -46,14 +47,14 @@ def show(value: Any, inside: bool = False) -> str:
     named = not (shown or isinstance(value, Node) or hasattr(value, "__gradcli_type__"))
     if callable(value) and named:
         if value.__class__ is Bound:
-            return f"<bound method {_own(value)}>"
-        name = _own(value)
+            return f"<bound method {own_name(value)}>"
+        name = own_name(value)
         if hasattr(value, "__gradcli_kind__"):  # a layer, an optimizer
             kind = value.__gradcli_kind__()
             return _spelled(f"<class '{kind.__module__}.{kind.__qualname__}'>")
         return f"<function {name or 'lambda'}>"
     if value.__class__ is GeneratorType:
-        return f"<generator object {_own(value)}>"
+        return f"<generator object {own_name(value)}>"
     if value.__class__.__repr__ is object.__repr__:
         return f"<{type(value).__name__}>"  # no address
     text = repr(value) if inside else str(value)
@@ -67,11 +68,6 @@ def _spelled(text: str) -> str:
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-
-
-def _own(value: Any) -> str:
-    """The name of a function as the program has it."""
-    return re.sub(r"^(?:v|t_\d+)_", "", getattr(value, "__name__", ""))
 
 
 def _error(value: ErrorValue, inside: bool) -> str:

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gradcli.engine import dtypes, grad_mode
-from gradcli.engine.creation import factories, sampling
+from gradcli.engine import dtypes
 from gradcli.functions import methods
 from gradcli.functions.index import found
 from gradcli.functions.lazy_table import LazyTable
@@ -48,17 +47,16 @@ _OPERATORS_FIRST = ("gather", "cholesky")
 
 def _bare_names() -> LazyTable:
     operators = methods.public_operators()
-    table: dict[str, Any] = {}
-    for name in ("tensor", "ones", "zeros", "full", "eye", "arange", "linspace", "as_tensor"):
-        table[name] = getattr(factories, name)
-    for name in ("rand", "randn", "randint", "manual_seed"):
-        table[name] = getattr(sampling, name)
-    for name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
-        table[name] = getattr(grad_mode, name)
+    created = functions.created()
+    table: dict[str, Any] = {name: created[name] for name in (
+        "tensor", "ones", "zeros", "full", "eye", "arange", "linspace", "as_tensor", "rand",
+        "randn", "randint", "manual_seed", "no_grad", "enable_grad", "set_grad_enabled",
+        "inference_mode",
+    )}  # fmt: skip
     table.update(CONSTANTS)
     table.update({d.name: d for d in dtypes.ALL if d.name != "bool"})
     table["double"] = dtypes.float64
-    table["Tensor"] = factories.tensor
+    table["Tensor"] = created["tensor"]
     table.update(builtins.TABLE)
     sources = {
         **{name: (operators.__getitem__, name) for name in operators},

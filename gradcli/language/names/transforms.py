@@ -14,7 +14,7 @@ from typing import Any
 
 from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested, counted
 from gradcli.language.names import attributes
-from gradcli.language.names.calling import named, plain
+from gradcli.language.names.calling import checking, is_function, named, plain
 from gradcli.ops.errors import bad_type
 
 
@@ -30,22 +30,21 @@ def argument(value: Any) -> Any:
     return value
 
 
+def _option(value: Any) -> Any:
+    """The same where it may be a word, such as a strategy."""
+    return value if isinstance(value, str) else argument(value)
+
+
 def _guarded(function: Callable, name: str) -> Callable:
     """``function``, which gradcli made, with its arguments looked at, and those of its results."""
-
-    def call(*args: Any, **options: Any) -> Any:
-        result = function(
-            *[argument(a) for a in args], **{k: argument(v) for k, v in options.items()}
-        )
-        return _results(result, name)
-
-    return named(call, name)
+    look = checking(function, argument)
+    return named(lambda *args, **options: _results(look(*args, **options), name), name)
 
 
 def _results(result: Any, name: str) -> Any:
     if result.__class__ is tuple:
         return tuple(_results(part, name) for part in result)
-    if callable(result) and not getattr(result, "__gradcli_rank__", False):
+    if is_function(result):
         return _guarded(result, name)
     return result
 
@@ -55,11 +54,11 @@ def _of_function(transform: Callable, name: str) -> Callable:
 
     def call(function: Any = None, *args: Any, func: Any = None, **options: Any) -> Any:
         function = func if function is None else function
-        if not callable(function) or getattr(function, "__gradcli_rank__", False):
+        if not is_function(function):
             said = f"{name} takes a function first, got a {type(function).__name__}"
             raise bad_type(said, help=f"write {name}(f, ...) with a function f, not its value f(x)")
-        options = {k: v if isinstance(v, str) else argument(v) for k, v in options.items()}
-        result = transform(plain(function), *[argument(a) for a in args], **options)
+        options = {k: _option(v) for k, v in options.items()}
+        result = transform(plain(function), *map(argument, args), **options)
         return _results(result, name)
 
     return named(call, name)
@@ -119,7 +118,7 @@ def checkpoints() -> dict[str, Callable]:
     ) -> Any:
         steps = [plain(f) for f in counted(functions)]
         for step in steps:
-            if not callable(step) or getattr(step, "__gradcli_rank__", False):
+            if not is_function(step):
                 said = "checkpoint_sequential takes a list of functions or layers"
                 raise bad_type(said, help="write checkpoint_sequential([f, g], 2, x)")
         if segments.__class__ is not int:
@@ -150,14 +149,5 @@ def optim() -> dict[str, Callable]:
                 if hasattr(kind, name)
             }  # fmt: skip
             attributes.READ[kind] = ("param_groups", "defaults", "state")
-            made[name] = _optimizer(kind, name)
+            made[name] = named(checking(kind, _option), name, kind)
     return made
-
-
-def _optimizer(kind: Any, name: str) -> Callable:
-    def make(*args: Any, **options: Any) -> Any:
-        return kind(*map(argument, args), **{
-            k: v if isinstance(v, str) else argument(v) for k, v in options.items()
-        })  # fmt: skip
-
-    return named(make, name, kind)

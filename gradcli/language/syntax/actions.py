@@ -660,9 +660,7 @@ def _function_class(
             raise _failure("class_member", w, item, member=item, function=True)
         end = item.end
     if "forward" not in methods:
-        raise SyntaxFailure(
-            "incomplete_class", w.source, start, end, name=called, methods=tuple(methods)
-        )
+        raise SyntaxFailure("incomplete_class", w.source, start, end, name=called)
     return n.FunctionClass(called, base, tuple(methods.values()), rule, start, end)
 
 

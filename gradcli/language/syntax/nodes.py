@@ -13,7 +13,7 @@ a tree may be 100,000 nodes deep.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import EllipsisType
 from typing import Any, ClassVar, Self
 
@@ -631,22 +631,28 @@ def with_parts(node: Node, made: Mapping[int, Node]) -> Node:
     return node.replace(**changes) if changes else node
 
 
+def rewritten(root: Node, change: Callable[[Any, Any], Any]) -> Any:
+    """The tree with each node exchanged for what ``change`` gives, the inner ones first.
+
+    It is given the node as it was, and with its parts exchanged.
+    """
+    made: dict[int, Node] = {}
+    for one in reversed([*walk(root)]):
+        new = change(one, with_parts(one, made))
+        if new is not one:
+            made[id(one)] = new
+    return made.get(id(root), root)
+
+
 def rows(node: Expr, count: int) -> list[Expr]:
     """The ``count`` trees that a term with columns stands for; one without them is the only one."""
-    nodes = [*walk(node)]
-    nodes.reverse()
-    found: list[Expr] = []
-    for row in range(count):
-        made: dict[int, Node] = {}
-        for one in nodes:
-            if type(one) is Column:
-                made[id(one)] = Number(one.values[row], one.texts[row], one.start, one.end)
-                continue
-            new = with_parts(one, made)
-            if new is not one:
-                made[id(one)] = new
-        found.append(made.get(id(node), node))  # type: ignore[arg-type]
-    return found
+
+    def of_row(row: int) -> Callable[[Any, Any], Any]:
+        return lambda one, new: new if type(one) is not Column else Number(
+            one.values[row], one.texts[row], one.start, one.end
+        )  # fmt: skip
+
+    return [rewritten(node, of_row(row)) for row in range(count)]
 
 
 def same(left: Node | None, right: Node | None) -> bool:

@@ -16,10 +16,10 @@ from gradcli.symbolic.unsupported import no_closed_form
 def reached(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text | None:
     """``u == amax(u)``, with one text for u: only so are both the same to the last bit."""
     for whole, most in (b.args, b.args[::-1]):
-        terms = list(most.terms.items())
-        if len(terms) != 1 or len(terms[0][0]) != 1 or terms[0][1] != 1:
+        found = v.sole(most)
+        if found is None or found[2] != 1:
             continue
-        r, idx, _ = terms[0][0][0]
+        r, idx, _ = found
         gone = [x for x in labels if x not in idx]
         if r.kind != "reduce" or not gone:
             continue
@@ -151,16 +151,12 @@ def spread(writer: Any, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:
 
 def logsumexp(writer: Any, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | None:
     """``logsumexp(u)`` where t is a sum over exponentials."""
-    if len(t.terms) != 1:
+    found = v.sole(t)
+    if found is not None and found[0].kind == "sum" and found[2] == 1 and not labels:
+        found = v.sole(found[0].args[0])
+    if found is None or found[2] != 1:
         return None
-    ((m, c),) = t.terms.items()
-    if len(m) == 1 and m[0][0].kind == "sum" and not labels:
-        ((m, d),) = list(m[0][0].args[0].terms.items())[:1]
-        if len(t.terms) != 1 or d != 1:
-            return None
-    if len(m) != 1 or c != 1 or m[0][2] != 1:
-        return None
-    b, idx, _ = m[0]
+    b, idx, _ = found
     if b.kind != "call" or b.name != "exp" or len(set(idx)) != len(idx):
         return None
     gone = [i for i, x in enumerate(idx) if x[1] < 0]

@@ -12,7 +12,7 @@ from typing import Any
 from gradcli.language.syntax import nodes as n
 from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.tree import Text
-from gradcli.symbolic.expr import selectors, sizes
+from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.expr.base import Base
 
 
@@ -129,34 +129,22 @@ class Acting(Text):
         """Whether it takes a slice: best done first."""
         return self.b.kind == "slice" and not self.turned
 
-    def on(self, x: Text, rank: int) -> Text | None:
-        """It times x, in a shorter way; None where there is none."""
-        b = self.b
-        if b.kind == "slice":
-            if not self.turned:
-                return w.indexed(x, [span(b, self.resize)])
-            return self.padded(x, rank == 2)
-        if b.kind == "flip":
-            return w.called("flip", x, w.numeral(0))
-        if b.kind == "roll":
-            return w.called("roll", x, _signed(-b.name if self.turned else b.name), w.numeral(0))
-        if b.name == 0 and not self.turned and b.dims[0] == b.dims[1]:
-            return w.called("cumsum", x, w.numeral(0))
-        return None
+    def acting(self, x: Text, axis: int, rank: int) -> Text | None:
+        """Its product with x along an axis of x in a shorter way; None where there is none.
 
-    def behind(self, x: Text) -> Text | None:
-        """A matrix x times it, in a shorter way; None where there is none."""
-        b = self.b
+        It stands before x on axis 0, behind a matrix x on axis 1.
+        """
+        b, turned = self.b, self.turned is not (axis == 1)
         if b.kind == "slice":
-            if self.turned:
-                return w.indexed(x, [None, span(b, self.resize)])
-            return self.padded(x, False)
+            if not turned:
+                return w.indexed(x, [*[None] * axis, span(b, self.resize)])
+            return self.padded(x, rank == 2 and axis == 0)
         if b.kind == "flip":
-            return w.called("flip", x, w.numeral(1))
+            return w.called("flip", x, w.numeral(axis))
         if b.kind == "roll":
-            return w.called("roll", x, _signed(b.name if self.turned else -b.name), w.numeral(1))
-        if b.name == 0 and self.turned and b.dims[0] == b.dims[1]:
-            return w.called("cumsum", x, w.numeral(1))
+            return w.called("roll", x, _signed(-b.name if turned else b.name), w.numeral(axis))
+        if b.name == 0 and not turned and b.dims[0] == b.dims[1]:
+            return w.called("cumsum", x, w.numeral(axis))
         return None
 
     def padded(self, x: Text, rows: bool) -> Text | None:
@@ -243,15 +231,15 @@ def acted(chain: Sequence[Text], vector: bool) -> tuple[Text, ...]:
             if i + 1 < len(parts):
                 if act.takes or i + 2 == len(parts):
                     rank = 1 if vector and i + 2 == len(parts) else 2
-                    found = act.on(parts[i + 1], rank)
+                    found = act.acting(parts[i + 1], 0, rank)
                     if found is not None:
                         parts[i : i + 2] = [found]
                 else:
-                    found = act.on(w.joined(parts[i + 1 :], "@"), 1 if vector else 2)
+                    found = act.acting(w.joined(parts[i + 1 :], "@"), 0, 1 if vector else 2)
                     if found is not None:
                         parts[i:] = [found]
             elif not isinstance(parts[i - 1], Acting):
-                found = act.behind(parts[i - 1])
+                found = act.acting(parts[i - 1], 1, 2)
                 if found is not None:
                     parts[i - 1 : i + 1] = [found]
             if found is not None:
@@ -259,6 +247,3 @@ def acted(chain: Sequence[Text], vector: bool) -> tuple[Text, ...]:
                 continue
         i -= 1
     return tuple(parts)
-
-
-KINDS = selectors.KINDS

@@ -20,11 +20,12 @@ from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, s
 from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
 from gradcli.symbolic.emit.joined_axes import unjoined
 from gradcli.symbolic.emit.reductions import logsumexp, reduction, row_length, row_spread, spread
-from gradcli.symbolic.emit.slices import KINDS, Acting, Operand, absorbed, alone, size_text
+from gradcli.symbolic.emit.slices import Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import open_factor
 from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.selectors import KINDS
 from gradcli.symbolic.unsupported import no_closed_form
 
 _PLAIN = (None, Fraction(1))
@@ -355,7 +356,11 @@ class Writer:
         plain: dict[v.Monomial, Fraction] = {}
         choices: dict[Any, list[dict]] = {}
         ordered = t.sorted()
-        first = outer_first([[f for f in m if self.chooses(f, labels, m)] for m, _ in ordered])
+        tests = [  # indicators that a where can take over
+            [f for f in m if f[0].kind == "call" and f[0].name == "where" and f[1] in ((), labels)]
+            for m, _ in ordered
+        ]
+        first = outer_first(tests)
         for (m, c), found in zip(ordered, first, strict=True):
             if found is None:
                 plain[m] = c
@@ -364,9 +369,7 @@ class Writer:
             sides = choices.setdefault((found[0].args[0], found[1]), [{}, {}])
             sides[0 if found[0].args[1].number() else 1][rest] = c
         pieces = [self.piece(m, c, labels) for m, c in plain.items()]
-        inside = {}
-        for p, (m, c) in zip(pieces, plain.items(), strict=True):
-            inside[p] = multiplied(self, p, m, c)
+        inside = {p: multiplied(self, p, m) for p, m in zip(pieces, plain, strict=True)}
         if len(plain) == 1 and not choices:
             pieces = [*inside.values()]
         for (condition, idx), sides in choices.items():
@@ -391,10 +394,6 @@ class Writer:
         text = gathered(pieces)
         others = [inside.get(p, p) for p in pieces]
         return text if others == pieces else min(text, gathered(others), key=lambda x: x.cost)
-
-    def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
-        """Whether a factor is a condition's indicator that a where can take over."""
-        return f[0].kind == "call" and f[0].name == "where" and f[1] in ((), labels)
 
     def fill(self, p: Piece, labels: tuple[v.Label, ...]) -> None:
         """Give a term the whole shape by ones."""
@@ -735,7 +734,7 @@ def lettered(writer: Writer, m: v.Monomial, c: Fraction, labels: tuple[v.Label, 
     return Piece(c, tops, below, (found,), 2 if labels else 0)
 
 
-def multiplied(writer: Writer, p: Piece, m: v.Monomial, c: Fraction) -> Piece:
+def multiplied(writer: Writer, p: Piece, m: v.Monomial) -> Piece:
     """A term with its number in the terms of a bracket: ``6*x - 32`` for ``2*(3*x - 16)``."""
     if p.c in (1, -1) or any(b.kind == "delta" for b, _, _ in m):
         return p

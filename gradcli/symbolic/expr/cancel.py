@@ -153,25 +153,20 @@ def _is_lower(b: Base) -> bool:
     return b.name == "cholesky"
 
 
-def impossible(merged: Mapping[tuple[Base, tuple], Fraction]) -> bool:
-    """Whether two indicators of one condition exclude each other: the term is then zero."""
-    seen: dict[Any, Base] = {}
-    for b, idx in merged:
-        if b.kind == "call" and b.name == "where":
-            other = seen.setdefault((b.args[0].key, idx), b)
-            if other is not b:
-                return True
-    return False
-
-
 def implied(merged: Mapping[tuple[Base, tuple], Fraction]) -> tuple[Base, tuple] | bool | None:
     """A condition that another one implies: u != v, not v > u beside u > v; False: they exclude it.
 
-    Conditions here are comparisons at the same labels. None where there is no such pair.
+    None where there is no such pair. What implies another is a comparison at the same labels; a
+    condition of any kind excludes its opposite.
     """
+    asked: dict[Any, Base] = {}
     seen: dict[Any, tuple[str, bool, tuple, Any]] = {}
     for b, idx in merged:
-        inner = list(b.args[0].terms) if b.kind == "call" and b.name == "where" else []
+        if b.kind != "call" or b.name != "where":
+            continue
+        if asked.setdefault((b.args[0].key, idx), b) is not b:
+            return False
+        inner = list(b.args[0].terms)
         if len(inner) != 1 or len(inner[0]) != 1 or inner[0][0][0].kind != "call":
             continue
         test, at, _ = inner[0][0]

@@ -141,19 +141,16 @@ class Ring:
         shared = [k for k in range(self.size) if self.degree(a, k) > 0 and self.degree(b, k) > 0]
         if not shared or len(a) < 2 or len(b) < 2:
             return self.one
-        found = self._heuristic(a, b, self.size)
+        levels = [k for k in range(self.size) if self.degree(a, k) > 0 or self.degree(b, k) > 0]
+        found = self._by_digits(a, b, levels)
         return self.one if found is None else self.primitive(found)[2]
 
-    def _heuristic(self, a: Poly, b: Poly, size: int) -> Poly | None:
+    def _by_digits(self, a: Poly, b: Poly, levels: Sequence[int]) -> Poly | None:
         """The divisor by evaluation at a large number and reading the digits of the result.
 
-        Char, Geddes and Gonnet's GCDHEU, one variable after the other; what it finds is verified
-        by division. The variables from ``size`` on do not occur any more.
+        Char, Geddes and Gonnet's GCDHEU, one of the variables ``levels`` after the other; what it
+        finds is verified by division.
         """
-        levels = [k for k in range(size) if self.degree(a, k) > 0 or self.degree(b, k) > 0]
-        return self._by_digits(a, b, levels)
-
-    def _by_digits(self, a: Poly, b: Poly, levels: Sequence[int]) -> Poly | None:
         if not levels:
             return {self.unit: gcd(*a.values(), *b.values())}
         *others, k = levels

@@ -119,11 +119,9 @@ def _function_of(middle: Key, e: Any, vectors: Base, values: str) -> Tensor | st
             return found if len(found.terms) == 1 else None
         return _POWERS.get(Fraction(e)) if values == "eigvalsh" and _single(vectors) else None
     if b.kind == "call" and e == 1 and b.name in _CALLS and values == "eigvalsh":
-        inner = list(b.args[0].terms.items())
-        if len(inner) == 1 and inner[0][1] == 1 and len(inner[0][0]) == 1:
-            core, _, p = inner[0][0][0]
-            if p == 1 and core.kind == "matrix" and core.name == values:
-                return _CALLS[b.name] if core.args == vectors.args else None
+        core, _, c = sole(b.args[0]) or (None, (), 0)
+        if core is not None and c == 1 and core.kind == "matrix" and core.name == values:
+            return _CALLS[b.name] if core.args == vectors.args else None
     return None
 
 

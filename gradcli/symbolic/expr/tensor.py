@@ -48,13 +48,7 @@ from gradcli.symbolic.expr.base import (
     spend,
 )
 from gradcli.symbolic.expr.base import base as interned
-from gradcli.symbolic.expr.cancel import (
-    implied,
-    impossible,
-    inverses_cancelled,
-    rooted,
-    triangles_met,
-)
+from gradcli.symbolic.expr.cancel import implied, inverses_cancelled, rooted, triangles_met
 from gradcli.symbolic.expr.identities import POSITIVE
 from gradcli.symbolic.unsupported import no_value, too_large
 
@@ -301,8 +295,6 @@ def product(
         if placed is not None:
             return product(placed[0], coefficient, bound) if placed[1] else ZERO
     if choices > 1:
-        if impossible(merged):
-            return ZERO
         gone = implied(merged)
         if gone is False:
             return ZERO

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gradcli.language.runtime.run import Program
@@ -85,17 +85,11 @@ class _Writer:
         self.target = target
         taken = {*self.params, *constants, *formula.names()}
         module, alias = TARGETS[target]
-        while alias in taken:
-            alias += "_"
-        self.alias = alias
+        self.alias = alias = _free(alias, taken)
         self.imports = [f"import {module}" if alias == module else f"import {module} as {alias}"]
-        self.math = "math"
-        while self.math in taken:
-            self.math += "_"
+        self.math = _free("math", taken)
         self.uses_math = False
-        self.special = "special"
-        while self.special in taken:
-            self.special += "_"
+        self.special = _free("special", taken)
         self.uses_special = False
         self.helpers: dict[str, str] = {}
         self.pieces: list[Piece] = []
@@ -103,10 +97,8 @@ class _Writer:
         taken |= {self.alias, self.math, self.special, "f"}
         self.results = ["value", *self._result_names(wrt, order)]
         for i, name in enumerate(self.results):
-            while name in taken:
-                name += "_"
-            self.results[i] = name
-            taken.add(name)
+            self.results[i] = _free(name, taken)
+            taken.add(self.results[i])
         self.locals = formula.letters(taken)
         self.decompositions: dict[tuple, str] = {}
         self.fresh = fresh_names({*taken, *self.locals.values()})
@@ -144,7 +136,7 @@ class _Writer:
         lines: list[str] = []
         decomposed = Counter((s.op, s.inputs) for s in formula.steps if "part" in s.params)
         for i, step in enumerate(formula.steps):
-            piece, plain = self.step(i, step)
+            piece, plain = self.step(step)
             whole = (step.op, step.inputs)
             if decomposed[whole] > 1:  # once for all its parts
                 call, _, part = piece[0].rpartition("[")
@@ -214,7 +206,7 @@ class _Writer:
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def step(self, i: int, s: Step) -> tuple[Piece, bool]:
+    def step(self, s: Step) -> tuple[Piece, bool]:
         """The text of a step with its tightness, and whether it is a plain Python number."""
         if s.op == "name":
             return (s.value, p.ATOM), s.value not in self.declared
@@ -224,7 +216,7 @@ class _Writer:
         if s.op == "size":
             return (f"({size_text(str(s.value)).key})", p.ATOM), True
         if s.op == "constant":
-            return (self.constant(s.value), p.POSTFIX), True
+            return (f"{self.alias}.{s.value}", p.POSTFIX), True
         if s.op in ("eye", "ones", "zeros"):
             return (self.made(s), p.POSTFIX), False
         if s.op == "getitem":
@@ -313,10 +305,6 @@ class _Writer:
         product = times.join(factors)
         return f"{self.at(s.inputs[0], left)}{plus}{_tight(product, inner, right)}", own
 
-    def constant(self, name: str) -> str:
-        """pi and e."""
-        return f"{self.alias}.{name}"
-
     def made(self, s: Step) -> str:
         """``eye(n)``, ``ones(n)`` and ``zeros(n)``, of the variables' type in PyTorch."""
         sizes = ", ".join(s.value)
@@ -325,6 +313,13 @@ class _Writer:
         first = self.params[0] if self.params else None
         like = f", dtype={first}.dtype, device={first}.device" if self.torch and first else ""
         return f"{self.alias}.{s.op}({sizes}{like})"
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name, with underscores behind it where it is taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _of_math(s: Step) -> str | None:

@@ -107,16 +107,5 @@ class Formula:
 
     def names(self) -> set[str]:
         """Every name in the expressions."""
-        return {s.value for s in self.steps if s.op == "name"} | {
-            name
-            for s in self.steps
-            for d in [*sizes_in(s), *_sizes_asked(s)]
-            for name in names_of(d)
-        }
-
-
-def _sizes_asked(s: Step) -> list[str]:
-    """The sizes that a composed function put into a step."""
-    given = s.params.get("repeats" if s.op == "tile" else "shape", ())
-    found = [str(s.value)] if s.op == "size" else []
-    return [*found, *(str(x) for x in (given if isinstance(given, tuple | list) else (given,)))]
+        sizes = {name for s in self.steps for d in sizes_in(s) for name in names_of(d)}
+        return sizes | {s.value for s in self.steps if s.op == "name"}

@@ -63,7 +63,8 @@ def ending_with(program: Program, of: str) -> Program | None:
     ValueFault (E0910) for a name that is nowhere in the program.
     """
     if not any(isinstance(x, n.Name) and x.id == of for x in n.walk(program.checked.module)):
-        raise _nowhere(of)
+        said = f"--of {of}: the program leaves no variable of that name"
+        raise ValueFault("E0910", said)
     body = program.checked.module.body
     for i in range(len(body) - 1, -1, -1):
         statement: Any = body[i]
@@ -76,24 +77,18 @@ def ending_with(program: Program, of: str) -> Program | None:
 
 
 def result_of(program: Program, outcome: Outcome, of: str | None) -> Any:
-    """The value of a run: the variable ``of``, the last expression, or what was assigned last."""
-    if of is not None:
-        if of not in outcome.variables:
-            raise _nowhere(of)
-        return outcome.variables[of]
-    if outcome.value is not None:
-        return outcome.value
-    body = program.checked.module.body
-    last = body[-1] if body else None
-    target: Any = None
-    if isinstance(last, n.Assign):
-        target = last.targets[0]
-    elif isinstance(last, n.AugAssign):
-        target = last.target
-    if isinstance(target, n.Name) and target.id in outcome.variables:
-        return outcome.variables[target.id]
-    mend = "end with an expression, or name one with --of NAME"
-    raise ValueFault("E0314", "the text ends without a value", help=mend)
+    """The value of a run, as ``Program.result`` has it; also what was assigned to in place last.
+
+    Raises ValueFault (E0910, E0314) where there is none.
+    """
+    found = program.result(outcome, of)
+    last = program.checked.module.body[-1] if program.checked.module.body else None
+    if found is None and isinstance(last, n.AugAssign) and isinstance(last.target, n.Name):
+        found = outcome.variables.get(last.target.id)
+    if found is None:
+        mend = "end with an expression, or name one with --of NAME"
+        raise ValueFault("E0314", "the text ends without a value", help=mend)
+    return found
 
 
 def needs_values(program: Program, conditions: Sequence[Condition], given: str) -> RuntimeFault:
@@ -102,7 +97,3 @@ def needs_values(program: Program, conditions: Sequence[Condition], given: str) 
     mend = f"give them, for example --{given} 1: the formula is then that of their path"
     fault = RuntimeFault(NEEDS_VALUES, said, help=mend)
     return at(fault, program.source, conditions[0].node)
-
-
-def _nowhere(of: str) -> ValueFault:
-    return ValueFault("E0910", f"--of {of}: the program leaves no variable of that name")

@@ -14,13 +14,19 @@ from gradcli.ops.dims import normal_dims
 from gradcli.ops.errors import ValueFault
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.lookup import called_by_name
-from gradcli.symbolic.program.steps import Step
+from gradcli.symbolic.program.steps import CREATION, Step
 from gradcli.symbolic.shapes.declarations import Declaration
-from gradcli.symbolic.shapes.rules import SHAPES, core_of, is_entrywise, rank_needed, reduces
+from gradcli.symbolic.shapes.rules import (
+    SHAPES,
+    core_of,
+    is_entrywise,
+    listed,
+    rank_needed,
+    reduces,
+)
 from gradcli.symbolic.shapes.rules import rank_of as rank_of_part
 from gradcli.symbolic.shapes.unify import Unifier
 
-_MADE = ("eye", "ones", "zeros")
 _ANY = 9  # needs a tensor, of whatever rank its names suggest
 
 
@@ -77,17 +83,14 @@ def infer(
 
 
 def sizes_in(s: Step) -> list[str]:
-    """The sizes that a step names: of what it makes, between its brackets."""
-    if s.op in _MADE:
+    """The sizes that a step names, as the user or a composed function has put them there."""
+    if s.op in CREATION:
         return list(s.value)
-    if s.op == "pad":
-        return [str(d) for d in s.params["pad"]]
-    if s.op in ("reshape", "expand", "tile"):
-        given = s.params["repeats" if s.op == "tile" else "shape"]
-        return [d for d in (given if isinstance(given, tuple | list) else (given,))
-                if isinstance(d, str)]  # fmt: skip
+    if s.op == "size":
+        return [str(s.value)]
     if s.op not in ("getitem", "put"):
-        return []
+        sizes = {"pad": "pad", "tile": "repeats"}.get(s.op, "shape")
+        return [str(d) for d in listed(s.params.get(sizes, ()))]
     index = s.params["index"]
     slices = [p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, slice)]
     return [e for p in slices for e in (p.start, p.stop) if isinstance(e, str)]
@@ -126,7 +129,7 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
             rank = inner[1] if len(sides) < 2 else max(sides) - (sides[1] == 1)
         elif s.op == "contract":
             rank = len(s.params["labels"].partition("->")[2])
-        elif s.op in _MADE:
+        elif s.op in CREATION:
             rank = 2 if s.op == "eye" else len(s.value)
         elif s.op == "matmul":
             left, right = inner

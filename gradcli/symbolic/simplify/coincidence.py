@@ -65,12 +65,9 @@ def _extreme(t: v.Tensor) -> v.Base | None:
 
 def marks_one(t: v.Tensor, gone: Sequence[v.Label]) -> bool:
     """Whether a tensor has a single 1 over these labels: where an entry is the largest."""
-    if len(t.terms) != 1:
+    b, idx, c = v.sole(t) or (None, (), 0)
+    if b is None or c != 1 or b.kind != "call":
         return False
-    ((m, c),) = t.terms.items()
-    if len(m) != 1 or c != 1 or m[0][0].kind != "call":
-        return False
-    b, idx, _ = m[0]
     if b.name == "where":
         inner = v.place(b.args[0], idx) if b.args[1].number() else v.ZERO
         return bool(inner.terms) and marks_one(inner, gone)

@@ -157,16 +157,13 @@ def _replaced(t: v.Tensor, own: tuple | None, forms: dict) -> v.Tensor:
 
 def _side(other: v.Base, b: v.Base) -> v.Tensor | None:
     """The larger or smaller of two values that an indicator compares."""
-    terms = b.args[0].terms
     if _step_of(b, other):
         return other.args[0]
-    if not is_call(other, "maximum", "minimum") or len(terms) != 1:
+    test = v.sole(b.args[0])
+    if not is_call(other, "maximum", "minimum") or test is None or not is_call(test[0], *ORDERS):
         return None
-    ((m, _),) = terms.items()
-    if len(m) != 1 or m[0][0].name not in ORDERS or m[0][0].kind != "call":
-        return None
-    left, right = (v.place(a, m[0][1]) for a in m[0][0].args)
-    above = (ORDERS[m[0][0].name] > 0) == bool(b.args[1].number())  # left is the larger one
+    left, right = (v.place(a, test[1]) for a in test[0].args)
+    above = (ORDERS[test[0].name] > 0) == bool(b.args[1].number())  # left is the larger one
     most = other.name == "maximum"
     if other.args == (left, right) or other.args == (right, left):
         return left if above == most else right

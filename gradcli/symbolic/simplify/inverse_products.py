@@ -19,7 +19,6 @@ from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.tree import Text
-from gradcli.symbolic.program.let import parts_of
 
 _SCALAR = {op.name for op in OPERATORS.values() if op.core.endswith("->()")} | {"exp"}
 """Functions whose value is a number; exp stands in factors of numbers only."""
@@ -66,24 +65,21 @@ def _rewritten(
     left part of a longer one.
     """
     saved = 0
-    built: dict[int, n.Node] = {}
-    waiting: list[tuple[n.Node, bool, bool]] = [(x.node, False, False)]
-    while waiting:
-        node, ready, left = waiting.pop()
-        inner = parts_of(node)
-        if not ready:
-            waiting.append((node, True, left))
-            longer = isinstance(node, n.Binary) and node.op == "@"
-            waiting += [(c, False, longer and c is inner[0]) for c in inner]
-            continue
-        new = n.with_parts(node, {id(c): built[id(c)] for c in inner if built[id(c)] is not c})
-        if isinstance(new, n.Binary) and new.op == "@":
-            while isinstance(new, n.Binary) and (found := change(new, left)) is not None:
-                new = found[0]
-                saved += found[1]
-        built[id(node)] = new
-    whole = built[id(x.node)]
-    return Text(whole, x.cost - saved) if saved else None  # type: ignore[arg-type]
+    products = (one for one in n.walk(x.node) if isinstance(one, n.Binary) and one.op == "@")
+    lefts = {id(one.left) for one in products}
+
+    def changed(one: n.Node, new: Any) -> n.Node:
+        nonlocal saved
+        while isinstance(new, n.Binary) and new.op == "@":
+            found = change(new, id(one) in lefts)
+            if found is None:
+                break
+            new = found[0]
+            saved += found[1]
+        return new
+
+    whole = n.rewritten(x.node, changed)
+    return Text(whole, x.cost - saved) if saved else None
 
 
 def _solved(

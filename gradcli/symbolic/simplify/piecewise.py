@@ -369,13 +369,9 @@ class Cells:
 
 
 def _comparison(condition: v.Tensor) -> tuple | None:
-    """The one comparison of sizes that a condition is, as a factor."""
-    if len(condition.terms) != 1:
-        return None
-    ((m, _),) = condition.terms.items()
-    if len(m) != 1 or m[0][0].kind != "call" or m[0][0].name not in ORDERS:
-        return None
-    return m[0]
+    """The one comparison of sizes that a condition is, as ``sole`` gives it."""
+    found = v.sole(condition)
+    return found if found is not None and is_call(found[0], *ORDERS) else None
 
 
 def _is_simple(t: v.Tensor) -> bool:

@@ -8,21 +8,21 @@ from typing import Any
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.shapes.rules import items, widths
+from gradcli.symbolic.shapes.rules import items, listed, widths
 from gradcli.symbolic.trace.operations import apart, expand
 from gradcli.symbolic.trace.operations import sum as total
 from gradcli.symbolic.trace.symbol import Symbol, aligned, operation
 from gradcli.symbolic.unsupported import no_closed_form
 
 
-def _times(x: v.Tensor, base: v.Base, labels: tuple[v.Label, ...], gone: v.Label) -> v.Tensor:
-    """A tensor times a selector, summed over a label; every term by itself."""
-    return v.contract(v.distribute(x, v.factor(base, labels)), [gone])
+def selected(x: v.Tensor, base: v.Base, labels: tuple[v.Label, ...], *gone: v.Label) -> v.Tensor:
+    """A tensor times a selector, summed over labels; every term by itself."""
+    return v.contract(v.distribute(x, v.factor(base, labels)), gone)
 
 
 def entry_of(x: v.Tensor, label: v.Label, k: int) -> v.Tensor:
     """Entry k along a label."""
-    return _times(x, selectors.entry(label[0], k), (label,), label)
+    return selected(x, selectors.entry(label[0], k), (label,), label)
 
 
 @operation("getitem")
@@ -60,7 +60,7 @@ def _slice(t: v.Tensor, label: Any, p: slice) -> tuple[v.Tensor, Any]:
     if size == "1":
         return entry_of(t, label, _numbered(start, label[0])), None
     new = v.fresh(size)
-    return _times(t, selectors.part(size, label[0], start, p.step or 1), (new, label), label), new
+    return selected(t, selectors.part(size, label[0], start, p.step or 1), (new, label), label), new
 
 
 @operation("put")
@@ -95,7 +95,7 @@ def put(x: Symbol, value: Symbol, index: Any = (), onward: bool = False) -> Symb
         elif size == label[0]:
             whole[-1] = here
         else:
-            t = _times(t, selectors.part(size, label[0], start, p.step or 1), (here, far), here)
+            t = selected(t, selectors.part(size, label[0], start, p.step or 1), (here, far), here)
     (a, b), axes = aligned((x, Symbol(t, tuple(whole))))
     return Symbol(v.add(a, b), axes)
 
@@ -146,7 +146,7 @@ def _embedded(t: v.Tensor, here: Any, label: v.Label, start: str) -> v.Tensor:
                 raise no_closed_form("joining a single entry behind dimensions without a number")
             start = "-1"
         return v.distribute(t, v.factor(selectors.entry(label[0], int(start)), (label,)))
-    return _times(t, selectors.part(here[0], label[0], start), (here, label), here)
+    return selected(t, selectors.part(here[0], label[0], start), (here, label), here)
 
 
 @operation("pad")
@@ -181,7 +181,7 @@ def flip(x: Symbol, dims: Any = None) -> Symbol:
         label = axes[d] if axes else None
         if label is not None:
             new = axes[d] = v.fresh(label[0])
-            t = _times(t, selectors.flip(label[0]), (new, label), label)
+            t = selected(t, selectors.flip(label[0]), (new, label), label)
     return Symbol(t, tuple(axes))
 
 
@@ -195,13 +195,12 @@ def roll(x: Symbol, shifts: Any = 1, dims: Any = None) -> Symbol:
         raise no_closed_form("`roll` of a flattened matrix (give a dimension)")
     x = apart(x)
     t, axes = x.tensor, list(x.axes)
-    moved = shifts if isinstance(shifts, tuple | list) else (shifts,)
-    for shift, d in zip(moved, normal_dims(dims, len(axes)), strict=True):
+    for shift, d in zip(listed(shifts), normal_dims(dims, len(axes)), strict=True):
         label = axes[d]
         if label is None or not shift or (label[0].isdigit() and shift % int(label[0]) == 0):
             continue
         new = axes[d] = v.fresh(label[0])
-        t = _times(t, selectors.roll(label[0], int(shift)), (new, label), label)
+        t = selected(t, selectors.roll(label[0], int(shift)), (new, label), label)
     return Symbol(t, tuple(axes))
 
 
@@ -238,7 +237,7 @@ def cumsum(x: Symbol, dim: int = 0) -> Symbol:
     if label is None:
         return x
     new = v.fresh(label[0])
-    t = _times(x.tensor, selectors.below(label[0], label[0], 0), (new, label), label)
+    t = selected(x.tensor, selectors.below(label[0], label[0], 0), (new, label), label)
     return Symbol(t, (*x.axes[:d], new, *x.axes[d + 1 :]))
 
 

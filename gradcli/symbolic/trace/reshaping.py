@@ -11,7 +11,8 @@ from typing import Any
 
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.shapes.rules import matched
+from gradcli.symbolic.shapes.rules import listed, matched
+from gradcli.symbolic.trace.indexing import selected
 from gradcli.symbolic.trace.operations import apart
 from gradcli.symbolic.trace.symbol import Symbol, dimension_of, operation
 
@@ -19,7 +20,7 @@ from gradcli.symbolic.trace.symbol import Symbol, dimension_of, operation
 @operation("reshape")
 def reshape(x: Symbol, shape: Any = ()) -> Symbol:
     """The same entries in the same order: axes are joined and split; -1 is what is left over."""
-    given = shape if isinstance(shape, tuple | list) else (shape,)
+    given = listed(shape)
     x = apart(x)
     have = [a for a in x.axes if a is not None]
     ones = [isinstance(entry, int) and entry == 1 for entry in given]
@@ -48,7 +49,7 @@ def _joined(t: v.Tensor, left: Sequence[v.Label]) -> tuple[v.Tensor, v.Label]:
     while len(labels) > 1:
         i, j = labels[-2:]
         whole = v.fresh(sizes.times(i[0], j[0]))
-        t = _times(t, selectors.join(whole[0], i[0], j[0]), (whole, i, j), (i, j))
+        t = selected(t, selectors.join(whole[0], i[0], j[0]), (whole, i, j), i, j)
         labels[-2:] = [whole]
     return t, labels[0]
 
@@ -69,16 +70,10 @@ def _split(
         for d in dims[1:]:
             below = sizes.times(below, d)
         i, j = v.fresh(dims.pop(0)), v.fresh(below)
-        t = _times(t, selectors.join(whole[0], i[0], j[0]), (whole, i, j), (whole,))
+        t = selected(t, selectors.join(whole[0], i[0], j[0]), (whole, i, j), whole)
         found.append(i)
         whole = j
     return t, [*found, whole]
-
-
-def _times(
-    t: v.Tensor, base: v.Base, labels: tuple[v.Label, ...], gone: Sequence[v.Label]
-) -> v.Tensor:
-    return v.contract(v.distribute(t, v.factor(base, labels)), gone)
 
 
 @operation("tile")
@@ -86,7 +81,7 @@ def tile(x: Symbol, repeats: Any = ()) -> Symbol:
     """Copies side by side: a new axis of each number of copies, joined with the old one."""
     x = apart(x)
     t, axes = x.tensor, list(x.axes)
-    for d, k in enumerate(repeats if isinstance(repeats, tuple | list) else (repeats,)):
+    for d, k in enumerate(listed(repeats)):
         if isinstance(k, int) and k == 1:
             continue
         times, here = v.fresh(str(k)), axes[d]

@@ -23,10 +23,8 @@ from gradcli.symbolic.trace import matrices as matrices  # registers inv, det, s
 from gradcli.symbolic.trace import operations
 from gradcli.symbolic.trace import reshaping as reshaping  # registers reshape and tile
 from gradcli.symbolic.trace import spectral as spectral  # registers decompositions
-from gradcli.symbolic.trace.symbol import Symbol, as_symbol, in_a_rule, inside_a_rule, ties
+from gradcli.symbolic.trace.symbol import Symbol, as_symbol, inside_a_rule, ties
 from gradcli.symbolic.unsupported import at, no_closed_form
-
-__all__ = ["derivative", "in_a_rule"]
 
 
 def derivative(

@@ -488,10 +488,6 @@ class _Writer:
             raise no_notation("pinv", " with a tolerance")
         return self.single(i, self.at(s.inputs[0], ATOM) + "^{+}", POWER)
 
-    def do_logabsdet(self, i: int, s: Step) -> Piece:
-        inner = t.grouped(self.at(s.inputs[0]))
-        return self.single(i, rf"\log\left\lvert \det{inner} \right\rvert")
-
     def do_undiagonal(self, i: int, s: Step) -> Piece:
         if s.params.get("shape") and len(set(s.params["shape"])) > 1:
             raise no_notation("undiagonal", " of these sizes")
@@ -765,9 +761,6 @@ class _Writer:
         if high is not None:
             text = r"\min" + t.grouped(f"{text}, {t.numeral(high)}")
         return self.single(i, text)
-
-    def do_hardtanh(self, i: int, s: Step) -> Piece:
-        return self.single(i, rf"\min\left(\max\left({self.at(s.inputs[0])}, -1\right), 1\right)")
 
     def do_where(self, i: int, s: Step) -> Piece:
         c, a, b = (self.beside(k, i).shown(ROW) for k in s.inputs)
