@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,23 +34,21 @@ _MOST = 256
 """How many combinations of shapes and derivatives are kept."""
 
 
+@dataclass(eq=False, slots=True)
 class Entry:
     """Generated code for one combination of shapes, dtypes and derivative.
 
     ``program`` is None where the function cannot be traced; ``reason`` then says why.
     """
 
-    __slots__ = ("captures", "chooses", "code", "finish", "nbytes", "program", "reason", "run")
-    run: Callable[..., tuple]
-    finish: Callable[..., Any]
-    chooses: bool
-    code: str
-    nbytes: int
-
-    def __init__(self, reason: str = "") -> None:
-        self.reason = reason
-        self.program: Program | None = None
-        self.captures: list[tuple] = []
+    reason: str = ""
+    program: Program | None = None
+    run: Any = None
+    code: str = ""
+    finish: Any = None
+    captures: list[tuple] = field(default_factory=list)
+    chooses: bool = False
+    nbytes: int = 0
 
 
 class Compiled:

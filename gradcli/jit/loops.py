@@ -12,6 +12,7 @@ operations make of saved values is computed again instead.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -93,18 +94,16 @@ def like(value: Value) -> Value:
     return made
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class _Scope:
     """The cotangents that have arrived in one block that is walked backwards."""
 
-    __slots__ = ("block", "buffers", "local", "loop", "parent", "sums")
-
-    def __init__(self, block: Block, parent: _Scope | None, loop: bool = False) -> None:
-        self.block = block
-        self.parent = parent
-        self.loop = loop
-        self.local: dict[Value, Any] = {}
-        self.sums: dict[Value, Value] = {}
-        self.buffers: dict[Value, Value] = {}
+    block: Block
+    parent: _Scope | None
+    loop: bool = False
+    local: dict[Value, Any] = field(default_factory=dict)
+    sums: dict[Value, Value] = field(default_factory=dict)
+    buffers: dict[Value, Value] = field(default_factory=dict)
 
     def made(self) -> list[Any]:
         """What makes the buffers: it comes first."""

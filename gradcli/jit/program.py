@@ -95,7 +95,7 @@ class Generated:
             along = [loops.like(v) for v in plain.inputs]
             plain = loops.Forward(plain, trace).along([dict(zip(plain.inputs, along, strict=True))])
             plain.block.results = plain.block.results[1:]
-            plain.inputs += along
+            plain.inputs = [*plain.inputs, *along]
         if forward is None:
             forward = scalar and len(plain.inputs) <= FEW and any(
                 n.__class__ is Loop for n in walk(plain.block)

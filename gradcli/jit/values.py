@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -134,22 +135,18 @@ class Notes(Trace):
         return super()._typed(op, self._weak(operands), params)
 
 
+@dataclass(eq=False, slots=True)
 class Region:
     """A block that is lowered, and the one around it."""
 
-    __slots__ = ("around",)
-
-    def __init__(self, around: Region | None) -> None:
-        self.around = around
+    around: Region | None
 
 
+@dataclass(eq=False, slots=True)
 class Lost:
     """A variable that has two types at once: whoever reads it finds that out."""
 
-    __slots__ = ("why",)
-
-    def __init__(self, why: str) -> None:
-        self.why = why
+    why: str
 
 
 class Values:
