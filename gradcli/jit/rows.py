@@ -142,7 +142,7 @@ def _gradients(trace: Trace, y: Value, by: Sequence[Value], cotangent: Any) -> l
     return derive.gradients(trace, y, trace.constant(seed), by)
 
 
-def _program(trace: Path, count: int, outputs: Sequence[Value]) -> Program:
+def _program(trace: Path, count: int, outputs: list[Any]) -> Program:
     captures = [v for _, v in trace.captures()]
     return simplify(Program(trace.inputs[:count], captures, trace.tape, outputs))
 
