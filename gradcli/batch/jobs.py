@@ -18,6 +18,7 @@ run on the engine, as single commands do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ SMALL = 1e-3
 _POINTS = 12
 
 
+@dataclass(eq=False)
 class JobTask:
     """Jobs, in values that another process can be sent.
 
@@ -65,10 +67,9 @@ class JobTask:
     form = "jobs"
     output = "jsonl"
 
-    def __init__(self, limits: Limits, dtype: str = "float64", seed: int = 0) -> None:
-        self.limits = limits
-        self.dtype = dtype
-        self.seed = seed
+    limits: Limits
+    dtype: str = "float64"
+    seed: int = 0
 
     def worker(self) -> JobWorker:
         """What computes."""

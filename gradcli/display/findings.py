@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -140,12 +141,14 @@ def record_of(said: Diagnosis) -> dict[str, Any]:
     return record
 
 
+@dataclass(eq=False)
 class _Statement:
     """A statement that left a value that is not finite, without a graph that says where."""
 
-    def __init__(self, start: int, name: str, array: Any) -> None:
-        self.start, self.name, self.array = start, name, array
-        self.reaches = True
+    start: int
+    name: str
+    array: Any
+    reaches: bool = True
 
     def diagnosis(self, program: Program) -> Diagnosis:
         """In words, under the statement."""

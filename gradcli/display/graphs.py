@@ -14,6 +14,7 @@ Nothing here recurses: a chain of a million operations is a graph like any other
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -45,6 +46,7 @@ class Ref(NamedTuple):
         return f"%{self.id}"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class GraphNode:
     """One line of a dump.
 
@@ -58,20 +60,15 @@ class GraphNode:
     value, grad  arrays, or None where they are not known or not asked for
     """
 
-    __slots__ = ("dtype", "grad", "id", "inputs", "name", "op", "params", "shape", "value")
-
-    def __init__(
-        self, id: int, op: str, name: str | None, shape: tuple[int, ...], dtype: str
-    ) -> None:
-        self.id = id
-        self.op = op
-        self.name = name
-        self.shape = shape
-        self.dtype = dtype
-        self.inputs: list[Any] = []
-        self.params: dict[str, Any] = {}
-        self.value: Any = None
-        self.grad: Any = None
+    id: int
+    op: str
+    name: str | None
+    shape: tuple[int, ...]
+    dtype: str
+    inputs: list[Any] = field(default_factory=list)
+    params: dict[str, Any] = field(default_factory=dict)
+    value: Any = None
+    grad: Any = None
 
     @property
     def type(self) -> str:
