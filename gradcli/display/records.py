@@ -132,7 +132,6 @@ def _plain(obj: object) -> object:
 
 def _pair_surrogates(text: str) -> str:
     """Replace escapes of half a character (as undecodable bytes in a name give) by U+FFFD."""
-    import re  # late: nothing else needs it at the start
 
     def fix(match: re.Match[str]) -> str:
         return match[0] if match[1] or match[2] else "\\ufffd"

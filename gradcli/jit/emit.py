@@ -10,7 +10,6 @@ they are large.
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,17 +20,16 @@ from gradcli.engine import dtypes
 from gradcli.engine.tensor.attributes import Size
 from gradcli.jit.blocks import Group, run, schedule
 from gradcli.jit.ir import Instruction, Pack, Program, Value, type_of
+from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.operator import Operator
 
 SCOPE = "gradcli.generated"
 """The module that generated code says it is: NumPy's warnings are silent there, as in the rest."""
 
-_INFIX = {
-    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
-    operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
-    operator.ge: ">=",
-}  # fmt: skip
 _IN_PLACE = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+_INFIX = {
+    op.compute: sign for sign, op in by_sign().items() if sign in _IN_PLACE or sign in MIRRORED
+}
 _LARGE = 8192
 """Entries from which a result is written into an operand that is not needed any more."""
 
@@ -54,7 +52,7 @@ def math_function(op: Operator) -> Callable[..., float] | None:
 
 def is_arithmetic(op: Operator) -> bool:
     """Whether an operator on numbers is one of + - * / or as cheap."""
-    return op.infix in ("+", "-", "*", "/") or op.name in ("neg", "square")
+    return op.infix in _IN_PLACE or op.name in ("neg", "square")
 
 
 def scalar_kind(value: Any) -> str:
@@ -193,7 +191,7 @@ class Emitter:
     def literal(self, value: Any) -> str:
         """A parameter or a number."""
         if _plain(value):
-            word = _text(value)
+            word = repr(tuple(value) if value.__class__ is Size else value)
             return f"({word})" if word[0] == "-" else word
         if value.__class__ is float:
             return self.bind("nan" if value != value else "inf" if value > 0 else "ninf", value)
@@ -464,10 +462,6 @@ def _plain(value: Any) -> bool:
     if cls is float:
         return math.isfinite(value)
     return value is None or value is Ellipsis or cls in (int, bool, str)
-
-
-def _text(value: Any) -> str:
-    return repr(tuple(value)) if value.__class__ is Size else repr(value)
 
 
 def _index_text(index: Any) -> str | None:

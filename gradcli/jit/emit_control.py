@@ -183,11 +183,8 @@ class ControlEmitter(Emitter):
             for node in block.nodes:
                 if node.__class__ is not Loop or node.backward is not None:
                     continue
-                needs = node in backward and not self.inner.get(node) and (
-                    node.bounds is None or node.stop is not False)  # fmt: skip
-                body = [v for _, v in self.stacks[node.body]]
-                if (needs or node.turns or (node in backward and not body and (
-                    node.bounds is None or node.stop is not False))):  # fmt: skip
+                if node.turns or (node in backward and not self.stacks[node.body] and (
+                    node.bounds is None or node.stop is not False)):  # fmt: skip
                     self.counts[node] = f"n{number}"
                     number += 1
                 if loop is None:

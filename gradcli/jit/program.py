@@ -148,18 +148,17 @@ class Generated:
 
     def value_and_grad(self, *inputs: Any) -> tuple:
         """The value and a tuple of gradients, eagerly where generated code gives none."""
-        found = self.run(*inputs)
-        arrays, tensors = _arrays(inputs)
-        if found is None:
-            return eager.gradient(self.eagerly, arrays, tensors)
-        return _given(found[0], tensors), tuple(_given(g, tensors) for g in found[1])
+        return self._derived(eager.gradient, inputs)
 
     def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
         """The value, and the Hessian times ``vectors``: a product for each input."""
-        found = self.run(*inputs, *vectors)
-        arrays, tensors = _arrays([*inputs, *vectors])
+        return self._derived(eager.hvp, [*inputs, *vectors])
+
+    def _derived(self, eagerly: Callable[..., tuple], inputs: Sequence[Any]) -> tuple:
+        found = self.run(*inputs)
+        arrays, tensors = _arrays(inputs)
         if found is None:
-            return eager.hvp(self.eagerly, arrays, tensors)
+            return eagerly(self.eagerly, arrays, tensors)
         return _given(found[0], tensors), tuple(_given(g, tensors) for g in found[1])
 
     def hessian(self, *inputs: Any) -> Any:

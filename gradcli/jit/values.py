@@ -31,6 +31,7 @@ from gradcli.jit.trace import Trace
 from gradcli.language.names import attributes, builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
+from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
@@ -38,18 +39,17 @@ _NUMBERS = frozenset((int, float, bool))
 _DTYPES = {
     "int": dtypes.int64, "float": dtypes.float64, "bool": dtypes.bool_, "mixed": dtypes.float64,
 }  # fmt: skip
-_FLAT = {
+_OF_TENSORS = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": builtins.modulo, "**": builtins.power, "^": builtins.power,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "^": operator.pow,
     "@": operator.matmul,
 }  # fmt: skip
-_KNOWN = {**_FLAT, "+": builtins.add, "*": builtins.multiply}
-"""The same on what is known, within the limits of a program."""
-_COMPARISONS = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge,
+_KNOWN = {
+    **_OF_TENSORS, "+": builtins.add, "*": builtins.multiply, "%": builtins.modulo,
+    "**": builtins.power, "^": builtins.power,
 }  # fmt: skip
-# Python's functions that compute and do nothing else, some of them under names of operators.
+"""The same on what is known, within the limits of a program."""
+_COMPARISONS = {sign: op.compute for sign, op in by_sign().items() if sign in MIRRORED}
 _STATEFUL = frozenset(("iter", "next", "map", "filter"))
 """Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
@@ -232,9 +232,7 @@ class Values:
                     raise NotTraceable("a tensor computed with a list or a text")
             if op == "@" and PyNumber in kinds:
                 raise NotTraceable("a product of a number")
-            function = {"**": operator.pow, "^": operator.pow, "%": operator.mod}.get(op)
-            function = function or _FLAT[op]
-            return self.computed(function(self.tensor(a), self.tensor(b)))
+            return self.computed(_OF_TENSORS[op](self.tensor(a), self.tensor(b)))
         if PyNumber not in kinds:
             return _KNOWN[op](a, b)
         if any(isinstance(v, Tensor) for v in (a, b)):

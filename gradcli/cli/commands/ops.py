@@ -34,15 +34,19 @@ def ops(
         shown = asdict(found) | {"aliases": ", ".join(found.aliases)}
     if json:
         return output.write_record("ops", None, operator=shown)
-    width = 22
     if isinstance(found, Operator):
-        lines = [f"{shown['signature']:<{width}} {shown['doc']}"]
-        labels = ("derivative", "saves", "domain", "edges", "aliases", "example")
-        lines += [f"{label:<{width}} {shown[label]}" for label in labels if shown[label]]
+        rows = rows_of(shown)
     else:
-        lines = [f"{found.name:<{width}} {found.doc}", f"{'as in PyTorch':<{width}} "
-                 f"{found.prefixed}", f"{'has':<{width}} {_having(found)}"]  # fmt: skip
-    output.write("\n".join(lines) + "\n")
+        rows = [(found.name, found.doc), ("as in PyTorch", found.prefixed), ("has", _having(found))]
+    output.write("".join(f"{label:<22} {text}\n" for label, text in rows))
+
+
+def rows_of(shown: dict[str, Any]) -> list[tuple[str, str]]:
+    """The ``facts`` of an operator in rows, each with its label; the signature is that of the
+    first."""
+    labels = ("derivative", "saves", "domain", "edges", "aliases", "example")
+    rows = [(label, shown[label]) for label in labels if shown[label]]
+    return [(shown["signature"], shown["doc"]), *rows]
 
 
 def _having(entry: Entry) -> str:

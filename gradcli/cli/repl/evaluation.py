@@ -78,7 +78,7 @@ class _OfSession(Variables):
     prefix = ":"
 
     def __init__(self, session: Session, command: str, digits: Any) -> None:
-        super().__init__(())
+        super().__init__()
         self.session = session
         self.command = command
         self.digits = digits
