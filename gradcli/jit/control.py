@@ -127,7 +127,6 @@ class Structured:
 
     inputs: list[Value]
     block: Block
-    names: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         names = named(self)

@@ -220,7 +220,7 @@ class _Lowerer:
         ):  # fmt: skip
             raise NotTraceable("a result that depends on nothing")
         block = Block(self.values.trace.tape, [self.values.operand(found)])
-        return Structured(inputs, block, list(by))
+        return Structured(inputs, block)
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -527,8 +527,7 @@ class _Lowerer:
             kind: Any = node.__class__
             self.node = node
             if kind is n.If:
-                rest = body[place + 1 :] if exits(node) else []
-                status = yield self.branch(node, rest)
+                status = yield self.branch(node, body[place + 1 :])
             elif isinstance(node, n.For | n.While):
                 status = yield self.loop(node, body[place + 1 :])
             else:
@@ -540,8 +539,9 @@ class _Lowerer:
     def branch(self, node: n.If, rest: list) -> Lowering:
         """An ``if``, with what follows it where it may leave the block."""
         test = self.values.truth((yield node.test))
-        jumps = bool(rest or exits(node))
-        return (yield self.either(test, list(node.body), list(node.orelse), rest, jumps))
+        jumps = bool(exits(node))
+        then, orelse = list(node.body), list(node.orelse)
+        return (yield self.either(test, then, orelse, rest if jumps else [], jumps))
 
     def either(self, test: Any, then: list, orelse: list, rest: list, jumps: bool) -> Lowering:
         """One of two lists of statements and ``rest``; ``jumps``: one may leave the block."""
