@@ -255,7 +255,6 @@ def _off(
     return off, bool(rounded)
 
 
-# Kinds of mistakes; that some are names of operators is chance.
 def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake | None:
     """A formula that holds for a symmetric matrix alone: ``2*A @ x`` for ``x @ A @ x``."""
     if name not in programs:
@@ -280,6 +279,7 @@ def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake 
     return None
 
 
+# Kinds of mistakes; that some are names of operators is chance.
 _WORDS = {
     "factor": "a factor", "sign": "the sign of one term", "power": "the wrong power",
     "index": "off by an index", "axis": "the wrong axis", "exchanged": "two variables exchanged",

@@ -350,13 +350,12 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         of = grads if what == "hessian" else outputs
         if form is not None or not all(v.dtype.is_floating_point for v in (*inputs, *of)):
             raise NotTraceable("inputs or results that are not real")
-        blocks = [
+        results = [
             _zeros(trace, v, o.shape) if t is None else t
             for v, row in zip(inputs, derive.directions(trace, inputs, of), strict=True)
             for o, t in zip(of, row, strict=True)
         ]
         shapes = [v.shape for v in inputs]
-        results = blocks
         finish = _finish_blocks([o.shape for o in of], shapes, what == "jacobian")
     else:
         extra = [trace.input(a) for a in arrays[count:]]

@@ -46,13 +46,6 @@ class Scalar:
         self.decides = decides
         self.raises = raises
 
-    def compute(self, *args: Any) -> Any:
-        """Never called: an operation of Python's is emitted as text."""
-        raise TypeError(f"{self.name} is computed by generated code only")
-
-    def __repr__(self) -> str:
-        return f"<scalar {self.name}>"
-
 
 @dataclass(eq=False, repr=False, slots=True)
 class Block:

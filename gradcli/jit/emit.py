@@ -74,7 +74,7 @@ def decides(op: Operator) -> bool:
 class Emitter:
     """The text of one program, line by line."""
 
-    def __init__(self, program: Program, name: str = "program") -> None:
+    def __init__(self, program: Program) -> None:
         self.program: Any = program
         self.names = program.names()
         self.scope: dict[str, Any] = {"f64": np.float64, "np": np, "__name__": SCOPE}
@@ -91,7 +91,7 @@ class Emitter:
                     self.last[a] = place
         self.last.update(dict.fromkeys(program.results(), len(self.steps)))
         given = ", ".join(self.names[v] for v in (*program.inputs, *program.captures))
-        self.head = f"def {name}({given}):"
+        self.head = f"def program({given}):"
 
     def _deciding(self) -> set[Value]:
         """The values that a decision depends on."""
@@ -111,7 +111,9 @@ class Emitter:
             if step.__class__ is Group:
                 self.group(place, step)
             else:
-                self.line(place, step)
+                word = self.word(place, step)
+                if word:  # else it took lines of its own
+                    self.lines.append(f"    {self.names[step.out]} = {word}  # {type_of(step.out)}")
         self.lines.append(f"    return {self._returned()}\n")
         return "\n".join([*self.blocks, self.head, *self.lines])
 
@@ -154,14 +156,6 @@ class Emitter:
         for ins, word in zip(group.sums, totals, strict=True):
             if ins.op.name == "mean":
                 self.lines.append(f"    {word} = {word} / {size}")
-
-    def line(self, place: int, ins: Instruction) -> None:
-        """One instruction."""
-        out = self.names[ins.out]
-        word = self.word(place, ins)
-        if not word:  # it took lines of its own
-            return
-        self.lines.append(f"    {out} = {word}  # {type_of(ins.out)}")
 
     def bind(self, base: str, thing: Any) -> str:
         """A global name of the text for ``thing``."""

@@ -708,7 +708,7 @@ class _Lowerer:
             self.values.reset(marks)
         else:
             raise NotTraceable("variables that change their types in a loop")
-        self.close(node, loop, before, first, specs, ends, carried)
+        self.close(loop, before, first, specs, ends, carried)
 
     def body(
         self, node: Any, over: Any, before: dict, first: dict, specs: dict, solid: set
@@ -774,9 +774,8 @@ class _Lowerer:
         return loop, ends, carried
 
     def close(
-        self, node: Any, loop: Loop, before: dict, first: dict, specs: dict, ends: dict,
-        carried: dict,
-    ) -> None:  # fmt: skip
+        self, loop: Loop, before: dict, first: dict, specs: dict, ends: dict, carried: dict
+    ) -> None:
         """Note a loop, and what the variables are after it."""
         after = dict(before)
         ranged = loop.bounds is not None and all(b.__class__ is int for b in loop.bounds)
