@@ -337,10 +337,8 @@ class Evaluator:
         """A variable's value as a leaf of the graph."""
         if value.__class__ is np.float64:
             leaf = wrap(value, float64)  # what tensor(value) makes, sooner
-        elif isinstance(value, np.ndarray | np.generic):
-            leaf = tensor(value)
         else:
-            leaf = tensor(value, dtype=self._dtype)
+            leaf = tensor(value)
         if wanted:
             leaf.requires_grad_()
         return leaf

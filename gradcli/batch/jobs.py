@@ -227,8 +227,7 @@ class JobWorker:
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Variables as numbers and arrays. Raises Fault that names the variable."""
-        found = {name: self.fields.json(name, value) for name, value in given.items()}
-        return {n: v if hasattr(v, "dtype") else np.asarray(v) for n, v in found.items()}
+        return {name: self.fields.json(name, value) for name, value in given.items()}
 
 
 # ---- Commands ------------------------------------------------------------------------------------

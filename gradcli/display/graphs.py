@@ -159,8 +159,8 @@ def graph_of(
         elif isinstance(value, Tensor):
             constants.setdefault(id(value), name)
     if not order:
-        name = next((name for name, value in names.items() if value is root), None)
-        alone = GraphNode(0, "constant", name, tuple(root.shape), root.dtype.name)
+        own = next((name for name, value in names.items() if value is root), None)
+        alone = GraphNode(0, "constant", own, tuple(root.shape), root.dtype.name)
         alone.value = root.array if values else None
         return [alone]
     assert root.edge is not None  # it was recorded
