@@ -25,13 +25,13 @@ import numpy as np
 
 from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk
-from gradcli.batch.encode import Result, error_line, json_line
+from gradcli.batch.encode import Result, error_line
 from gradcli.batch.evaluate import Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
 from gradcli.batch.task import Poisoned, Verdict, Watch, fault_of
-from gradcli.display.records import tensor_record
+from gradcli.display.records import dump_json, tensor_record
 from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
@@ -158,7 +158,7 @@ class JobWorker:
                 if poisoned and number in poisoned:
                     raise fault_of(poisoned[number])
                 watch(number)
-                lines.append(json_line(self.record(number, id, line)))
+                lines.append(dump_json(self.record(number, id, line)) + "\n")
                 continue
             except Fault as fault:
                 problem = fault

@@ -282,8 +282,9 @@ def reason(operator: str, operands: tuple[Any, ...], backward: bool) -> tuple[st
     sums = op is not None and op.infix in ("+", "-", "*")
     if known and any(math.isinf(v) for v in operands) and not sums:
         return f"{operator} of an infinite number", LATER
+    edge = "where() and clamp() keep values away from an edge"
     if op is None:
-        return None, "where() and clamp() keep values away from an edge"
+        return None, edge
     given = dict(zip(op.inputs, operands, strict=False))
     for when, why, cure in op.cures:
         if why.startswith("the slope of") is not backward:
@@ -292,9 +293,5 @@ def reason(operator: str, operands: tuple[Any, ...], backward: bool) -> tuple[st
             return why.format(op=operator), cure.format(op=operator)
     if backward:
         return None, reason(operator, operands, False)[1]
-    if op.domain != "all x":
-        return (
-            None,
-            f"{operator} asks for {op.domain}; where() and clamp() keep values away from it",
-        )
-    return None, "where() and clamp() keep values away from an edge"
+    asked = f"{operator} asks for {op.domain}; where() and clamp() keep values away from it"
+    return None, edge if op.domain == "all x" else asked

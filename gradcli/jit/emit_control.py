@@ -422,7 +422,9 @@ class ControlEmitter(Emitter):
     def new_stacks(self, node: Loop, outer: bool) -> None:
         """Empty stacks for one run of a loop."""
         for name in self.inner.get(node, ()) if self.saving else ():
-            self.say(f"{name} = {self.fresh(name, outer)}")
+            # An array for the floats of a loop that stands in no other.
+            empty = 'array("d")' if outer and self.floats[name] else "[]"
+            self.say(f"{name} = {empty}")
             self.say(f"{name}_ = {name}.append")
 
     def forward_turns(self, node: Loop, opening: str, again: bool = False) -> None:
@@ -494,10 +496,6 @@ class ControlEmitter(Emitter):
             self.backward_turns(node, self.head_of_backward(node, part))
         if source.carried:
             self.say(f"{state} = kend_{number}")
-
-    def fresh(self, name: str, outer: bool) -> str:
-        """A new stack: an array for the floats of a loop that stands in no other."""
-        return 'array("d")' if outer and self.floats[name] else "[]"
 
     def range(self, node: Any) -> str:
         """The call of range that a loop goes over."""

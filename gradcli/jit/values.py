@@ -35,7 +35,6 @@ from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
-_NUMBERS = frozenset((int, float, bool))
 _DTYPES = {
     "int": dtypes.int64, "float": dtypes.float64, "bool": dtypes.bool_, "mixed": dtypes.float64,
 }  # fmt: skip
@@ -178,7 +177,7 @@ class Values:
     def operand(self, value: Any) -> Any:
         """What stands for a value in an instruction or among results."""
         kind = value.__class__
-        if kind is Value or kind in _NUMBERS:
+        if kind is Value or kind in KINDS:
             return value
         if kind is PyNumber:
             return value.value
@@ -294,7 +293,7 @@ class Values:
             return value
         if isinstance(value, list | tuple | str | range) or value is None:
             return bool(value)
-        if value.__class__ in _NUMBERS or isinstance(value, Tensor):
+        if value.__class__ in KINDS or isinstance(value, Tensor):
             return bool(value)
         raise NotTraceable("a test of something that is no number")
 
@@ -502,7 +501,7 @@ class Values:
             return "tensor", tuple(value.shape), value.dtype
         if kind is PyNumber:
             return "number", value.kind
-        if kind in _NUMBERS:
+        if kind in KINDS:
             return "constant", kind, value, str(value)
         if isinstance(value, Tensor):
             return "held", id(value), tuple(value.array.shape), value.dtype, value
