@@ -53,7 +53,11 @@ class Shell:
         self.settings = settings
         self.failed = 0
         self.width: int | None = None
-        self.session = Session(write=self.write, interrupts=interrupts)
+        self.session = Session(
+            # No method: what a print can reach is noted before each statement.
+            write=lambda shown: output.inert_writer(sys.stdout)(shown),
+            interrupts=interrupts,
+        )
 
     def begin(self, rng: int | None, given: Iterable[tuple[str, str]]) -> None:
         """Apply the settings, seed the random numbers, read the variables that options gave.
