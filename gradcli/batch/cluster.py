@@ -29,14 +29,13 @@ _workers: dict[bytes, Any] = {}
 """What computes, by the task, in the process of a Dask worker."""
 
 
-def compute(task: bytes, first: int, count: int, data: Any, seconds: float) -> tuple:
+def compute(task: bytes, chunk: Chunk, seconds: float) -> Result:
     """A chunk's result, as Dask calls it; ``task`` is the pickled task of this command."""
     worker = _workers.get(task)
     if worker is None:
         _workers.clear()
         worker = _workers[task] = pickle.loads(task).worker()
-    found = by_the_clock(worker, Chunk(first, count, data), seconds)
-    return (found.records, found.failed, found.body, found.errors)
+    return by_the_clock(worker, chunk, seconds)
 
 
 class Cluster:
@@ -105,10 +104,7 @@ class Cluster:
                 client.cluster.close()
 
     def _send(self, client: Any, blob: bytes, chunk: Chunk) -> Any:
-        return client.submit(
-            compute, blob, chunk.first, chunk.count, chunk.data, self.seconds,
-            pure=False, retries=RETRIES,
-        )  # fmt: skip
+        return client.submit(compute, blob, chunk, self.seconds, pure=False, retries=RETRIES)
 
     def _finished(
         self, client: Any, blob: bytes, task: Any, chunk: Chunk, future: Any
@@ -118,7 +114,7 @@ class Cluster:
         while work:
             chunk, future = work.pop()
             try:
-                records, failed, body, errors = future.result()
+                found: Result = future.result()
             except self.distributed.KilledWorker:
                 if chunk.count == 1:
                     yield task.worker().refused(chunk, ended(None))
@@ -136,4 +132,4 @@ class Cluster:
                     help="see the logs of its scheduler and workers; --journal with --resume "
                     "goes on from here",
                 ) from None
-            yield Result(chunk.first, chunk.count, records, failed, body, errors, chunk.seal)
+            yield found

@@ -118,19 +118,11 @@ def _moved(positions: np.ndarray, at: dict[int, int] | None) -> np.ndarray:
     return positions if at is None else np.array([at[p] for p in positions.tolist()], np.int64)
 
 
-def json_line(record: dict[str, Any]) -> str:
-    """One record as a line, with its newline.
-
-    >>> json_line({"row": 1, "id": "a\\u2028b", "ok": True})
-    '{"row": 1, "id": "a\\\\u2028b", "ok": true}\\n'
-    """
-    return dump_json(record) + "\n"
-
-
 def error_line(number: int, id: Any, fault: Fault) -> str:
     """The record of a row that failed."""
     error = Diagnostic.of(fault).to_json()
-    return json_line({"schema": 1, "row": number, "id": id, "ok": False, "error": error})
+    record = {"schema": 1, "row": number, "id": id, "ok": False, "error": error}
+    return dump_json(record) + "\n"
 
 
 # ---- JSON lines ----------------------------------------------------------------------------------
@@ -188,12 +180,9 @@ def _csv(
         for p, line in zip(group.positions.tolist(), block.splitlines(True), strict=True):
             lines[p] = line
     if with_id:
-        return "".join([_cell(ids[p] if ids else None) + "," + lines[p] for p in places]).encode()
+        cells = write_csv([[ids[p] if ids else None] for p in places]).splitlines()
+        return "".join([f"{id},{lines[p]}" for id, p in zip(cells, places, strict=True)]).encode()
     return "".join(lines if len(places) == count else [lines[p] for p in places]).encode()
-
-
-def _cell(id: Any) -> str:
-    return write_csv([[id]])[:-1]
 
 
 def _csv_columns(group: Group, names: Sequence[str]) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,14 +56,12 @@ class Group(NamedTuple):
         return np.arange(len(self.value)) if self.where is None else self.where
 
 
+@dataclass(eq=False, slots=True)
 class Answers:
     """What became of rows: groups of results, and the errors of those that failed, by position."""
 
-    __slots__ = ("errors", "groups")
-
-    def __init__(self) -> None:
-        self.groups: list[Group] = []
-        self.errors: dict[int, Fault] = {}
+    groups: list[Group] = field(default_factory=list)
+    errors: dict[int, Fault] = field(default_factory=dict)
 
     def add(self, answers: Answers) -> None:
         """Add what became of other rows of the block."""
@@ -338,10 +337,8 @@ class Evaluator:
         """A variable's value as a leaf of the graph."""
         if value.__class__ is np.float64:
             leaf = wrap(value, float64)  # what tensor(value) makes, sooner
-        elif isinstance(value, np.ndarray | np.generic):
-            leaf = tensor(value)
         else:
-            leaf = tensor(value, dtype=self._dtype)
+            leaf = tensor(value)
         if wanted:
             leaf.requires_grad_()
         return leaf

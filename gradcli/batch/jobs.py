@@ -18,19 +18,20 @@ run on the engine, as single commands do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk
-from gradcli.batch.encode import Result, error_line, json_line
+from gradcli.batch.encode import Result, error_line
 from gradcli.batch.evaluate import Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
 from gradcli.batch.task import Poisoned, Verdict, Watch, fault_of
-from gradcli.display.records import tensor_record
+from gradcli.display.records import dump_json, tensor_record
 from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
@@ -54,6 +55,7 @@ SMALL = 1e-3
 _POINTS = 12
 
 
+@dataclass(eq=False)
 class JobTask:
     """Jobs, in values that another process can be sent.
 
@@ -65,10 +67,9 @@ class JobTask:
     form = "jobs"
     output = "jsonl"
 
-    def __init__(self, limits: Limits, dtype: str = "float64", seed: int = 0) -> None:
-        self.limits = limits
-        self.dtype = dtype
-        self.seed = seed
+    limits: Limits
+    dtype: str = "float64"
+    seed: int = 0
 
     def worker(self) -> JobWorker:
         """What computes."""
@@ -157,7 +158,7 @@ class JobWorker:
                 if poisoned and number in poisoned:
                     raise fault_of(poisoned[number])
                 watch(number)
-                lines.append(json_line(self.record(number, id, line)))
+                lines.append(dump_json(self.record(number, id, line)) + "\n")
                 continue
             except Fault as fault:
                 problem = fault
@@ -226,8 +227,7 @@ class JobWorker:
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Variables as numbers and arrays. Raises Fault that names the variable."""
-        found = {name: self.fields.json(name, value) for name, value in given.items()}
-        return {n: v if hasattr(v, "dtype") else np.asarray(v) for n, v in found.items()}
+        return {name: self.fields.json(name, value) for name, value in given.items()}
 
 
 # ---- Commands ------------------------------------------------------------------------------------

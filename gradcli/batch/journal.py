@@ -22,12 +22,13 @@ import hashlib
 import json
 import os
 import time
-import weakref
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from gradcli.batch.encode import Result
+from gradcli.batch.outputs import lock
 from gradcli.language.diagnostics.render import inert
 from gradcli.ops.errors import ValueFault
 
@@ -61,7 +62,11 @@ class Journal:
             raise ValueFault(
                 "E0904", f"cannot open the journal {path}: {problem.strerror or problem}"
             ) from None
-        self._lock()
+        try:
+            lock(self.file)
+        except BlockingIOError:
+            said = f"another run is writing to the journal {path}"
+            raise ValueFault("E0927", said, help="wait until it has ended") from None
         size = self.file.seek(0, os.SEEK_END)
         if size and not resume:
             mend = "--resume continues it; remove it to start again"
@@ -74,26 +79,6 @@ class Journal:
             self._record(b"H", json.dumps(head).encode())
         self.sync()
         _sync_folder(path)
-
-    def _lock(self) -> None:
-        try:
-            import fcntl  # not on Windows
-        except ImportError:
-            return
-        # A worker that outlives a killed run for a moment must not keep the lock for it.
-        held = weakref.ref(self.file)
-
-        def let_go() -> None:
-            file = held()
-            if file is not None:
-                file.close()
-
-        os.register_at_fork(after_in_child=let_go)
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            said = f"another run is writing to the journal {self.path}"
-            raise ValueFault("E0927", said, help="wait until it has ended") from None
 
     def _continue(self, head: dict[str, Any]) -> None:
         """Find the whole records, cut off what is torn, and see that they are of this batch."""
@@ -150,19 +135,14 @@ class Journal:
     def replay(self) -> Iterator[Result]:
         """The results that the journal held when it was opened."""
         self.replaying = True
-        with open(self.path, "rb") as file:
-            for at, after in self._blocks:
-                file.seek(at + _HEAD)
-                yield _result_of(file.read(after - at - _HEAD))
+        for at, after in self._blocks:  # another file of this name would give up the lock
+            self.file.seek(at + _HEAD)
+            yield _result_of(self.file.read(after - at - _HEAD))
         self.replaying = False
 
     def close(self, summary: Any) -> None:
         """Note the end."""
-        totals = {
-            "rows": summary.rows, "records": summary.records, "failed": summary.failed,
-            "halted": summary.halted,
-        }  # fmt: skip
-        self._record(b"E", json.dumps(totals).encode())
+        self._record(b"E", json.dumps(asdict(summary)).encode())
         self.sync()
         self.file.close()
 

@@ -142,7 +142,7 @@ def _of_this_run(name: str) -> BinaryIO:
     while True:
         file = open(name, "r+b", opener=created)  # noqa: SIM115
         try:
-            _lock(file)
+            lock(file)
             status = os.fstat(file.fileno())
             if status.st_nlink > 1:
                 raise FileExistsError(errno.EEXIST, f"{name} is a link")
@@ -157,7 +157,8 @@ def _of_this_run(name: str) -> BinaryIO:
         file.close()
 
 
-def _lock(file: BinaryIO) -> None:
+def lock(file: BinaryIO) -> None:
+    """Keep other runs from a file until it is closed. Raises BlockingIOError where one has it."""
     try:
         import fcntl  # not on Windows
     except ImportError:

@@ -15,6 +15,7 @@ same to the last bit however the rows are cut into blocks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,15 +29,13 @@ MOST_NUMBERS = 1 << 24
 """Numbers that a path may compute for one row; more is the engine's, who asks before it takes."""
 
 
+@dataclass(eq=False, slots=True)
 class _Node:
     """A question with two branches, or a path; neither until a row came here."""
 
-    __slots__ = ("branches", "guard", "path")
-
-    def __init__(self) -> None:
-        self.guard: RowCode | None = None
-        self.branches: dict[bool, _Node] = {}
-        self.path: PathCode | None = None
+    guard: RowCode | None = None
+    branches: dict[bool, _Node] = field(default_factory=dict)
+    path: PathCode | None = None
 
 
 class Part(NamedTuple):
@@ -46,6 +45,7 @@ class Part(NamedTuple):
     outputs: list[np.ndarray]
 
 
+@dataclass(eq=False)
 class Plan:
     """A function of one row's variables, over arrays of rows.
 
@@ -56,17 +56,13 @@ class Plan:
     memory     bytes that a row may take
     """
 
-    def __init__(
-        self, function: Callable[..., Any], wanted: Sequence[int] | None, cotangent: Any,
-        most: int, memory: int,
-    ) -> None:  # fmt: skip
-        self.function = function
-        self.wanted = wanted
-        self.cotangent = cotangent
-        self.most = most
-        self.memory = memory
-        self._root = _Node()
-        self._nodes = 0
+    function: Callable[..., Any]
+    wanted: Sequence[int] | None
+    cotangent: Any
+    most: int
+    memory: int
+    _root: _Node = field(default_factory=_Node)
+    _nodes: int = 0
 
     def results(
         self, columns: Sequence[np.ndarray], count: int, watch: Callable[[int], object]

@@ -71,62 +71,54 @@ class Reader:
     def head(self, line: str | None) -> None:
         """Read the header. Raises Fault for what is wrong with it."""
         try:
-            problem = _bad_line(line)
-            if problem is not None:
-                raise problem
-            self.columns = [name.strip() for name in _cells(line or "")]
+            self.columns = [name.strip() for name in _cells(_checked(line))]
             _check_header(self.columns, self.fields)
         except Fault as fault:
             raise ValueFault(fault.code, f"the header: {fault.message}", help=fault.help) from None
 
     def row(self, number: int, line: str | None) -> Row:
         """The row that a line is. What is wrong with it is its ``problem``; nothing is raised."""
-        row = Row(number, None, {}, _bad_line(line))
-        if row.problem is None and line is not None:
-            try:
-                if self._decode is None:
-                    _fill_from_csv(row, _cells(line), self.columns, self.fields, self.id)
-                else:
-                    _fill_from_json(row, _parsed(self._decode, line), self.fields, self.id)
-            except Fault as fault:
-                row.problem = fault
+        row = Row(number, None, {})
+        try:
+            if self._decode is None:
+                _fill_from_csv(row, _cells(_checked(line)), self.columns, self.fields, self.id)
+            else:
+                row.id, found = self.parsed(line)
+                for name, value in found.items():
+                    if self.fields.wanted(name):
+                        row.values[name] = self.fields.json(name, value)
+        except Fault as fault:
+            row.problem = fault
         return row
 
     def parsed(self, line: str | None) -> tuple[Any, dict[str, Any]]:
         """The id of a line of JSON, and the line as it is. Raises Fault where it is no object."""
-        problem = _bad_line(line)
-        if problem is not None:
-            raise problem
-        assert line is not None and self._decode is not None
-        found = _parsed(self._decode, line)
+        assert self._decode is not None
+        found = _parsed(self._decode, _checked(line))
         if found.__class__ is not dict:
             raise ValueFault("E0920", "the line is JSON, but not an object", help=_LIKE)
         return _checked_id(found.get(self.id)), found
 
 
 _LIKE = 'write {"x": 1.5, "id": "first"}'
-_UTF8 = "save the file as UTF-8"
 
 
-def _bad_line(line: str | None) -> Fault | None:
+def _checked(line: str | None) -> str:
+    """A line that may be a row. Raises Fault (E0921, E0922) for any other."""
     if line is None:
         said = f"the line is longer than {lines.LINE_LIMIT >> 20} MiB"
         mend = "split the row, or make large constants part of the command"
-        return LimitFault("E0922", said, help=mend)
-    return None if line.isascii() and "\0" not in line else _bad_characters(line)
-
-
-def _bad_characters(line: str) -> Fault | None:
+        raise LimitFault("E0922", said, help=mend)
     at = line.find("\0")
     if at >= 0:
         mend = "the file is damaged, or saved as UTF-16; save it as UTF-8"
-        return ValueFault("E0921", f"the line holds a NUL byte at character {at + 1}", help=mend)
-    wrong = re.search("[\ud800-\udfff]", line)
-    if wrong is None:
-        return None
-    byte, place = ord(wrong[0]) - 0xDC00, wrong.start() + 1
-    said = f"the line holds the byte 0x{byte:02x}, which is not UTF-8, at character {place}"
-    return ValueFault("E0921", said, help=_UTF8)
+        raise ValueFault("E0921", f"the line holds a NUL byte at character {at + 1}", help=mend)
+    wrong = None if line.isascii() else re.search("[\ud800-\udfff]", line)
+    if wrong is not None:
+        byte, place = ord(wrong[0]) - 0xDC00, wrong.start() + 1
+        said = f"the line holds the byte 0x{byte:02x}, which is not UTF-8, at character {place}"
+        raise ValueFault("E0921", said, help="save the file as UTF-8")
+    return line
 
 
 # ---- JSON lines ----------------------------------------------------------------------------------
@@ -166,15 +158,6 @@ def _parsed(decode: Callable[[str], Any], line: str) -> Any:
         ) from None
     except (ValueError, RecursionError, MemoryError) as fault:
         raise _not_json(fault) from None
-
-
-def _fill_from_json(row: Row, found: Any, values: Fields, id: str) -> None:
-    if found.__class__ is not dict:
-        raise ValueFault("E0920", "the line is JSON, but not an object", help=_LIKE)
-    row.id = _checked_id(found.get(id))
-    for name, value in found.items():
-        if values.wanted(name):
-            row.values[name] = values.json(name, value)
 
 
 def _checked_id(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gradcli.batch.arrays import Source
@@ -45,16 +46,14 @@ class Serial:
                 yield by_the_clock(worker, chunk, self.seconds)
 
 
+@dataclass(eq=False, slots=True)
 class Summary:
     """How a batch went: rows read, records written, how many failed, whether it was halted."""
 
-    __slots__ = ("failed", "halted", "records", "rows")
-
-    def __init__(self, rows: int = 0, failed: int = 0) -> None:
-        self.rows = rows
-        self.records = 0
-        self.failed = failed
-        self.halted = False
+    rows: int = 0
+    records: int = 0
+    failed: int = 0
+    halted: bool = False
 
 
 class Halt:

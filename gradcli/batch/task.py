@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ Poisoned = Mapping[int, Verdict] | None
 """Rows, by number, that are not to be computed again."""
 
 
+@dataclass(eq=False)
 class Task:
     """A program over rows, in values that another process can be sent.
 
@@ -40,20 +42,17 @@ class Task:
     columns            what each array is, by name (``arrays.KINDS``)
     """
 
-    def __init__(
-        self, text: str, name: str, mode: str, form: str, limits: Limits,
-        options: Mapping[str, Any] | None = None, *, output: str = "jsonl",
-        where: str | None = None, id: str | None = None, header: bytes | None = None,
-        columns: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
-        self.text, self.name, self.mode, self.form = text, name, mode, form
-        self.limits = limits
-        self.options = dict(options or {})
-        self.output = output
-        self.where = where
-        self.id = id
-        self.header = header
-        self.columns = columns
+    text: str
+    name: str
+    mode: str
+    form: str
+    limits: Limits
+    options: Mapping[str, Any] = field(default_factory=dict)
+    output: str = "jsonl"
+    where: str | None = None
+    id: str | None = None
+    header: bytes | None = None
+    columns: Mapping[str, str] | None = None
 
     def worker(self) -> RowWorker:
         """What computes. Raises what ``prepare`` and ``Evaluator`` raise, and ValueFault (E0910)
@@ -293,24 +292,23 @@ class RowWorker:
 _ONE = "a condition is one number: all(...), any(...)"
 
 
+@dataclass(eq=False, slots=True)
 class _Block:
     """The rows of a chunk, and what became of them so far.
 
     kept   which have a record: all but those that do not meet the condition
     """
 
-    __slots__ = ("count", "first", "found", "kept", "poisoned", "single", "watch")
+    first: int
+    count: int
+    poisoned: Mapping[int, Verdict]
+    single: bool
+    watch: Watch
+    kept: np.ndarray = field(init=False)
+    found: Answers = field(default_factory=Answers)
 
-    def __init__(
-        self, first: int, count: int, poisoned: Mapping[int, Verdict], single: bool, watch: Watch
-    ) -> None:
-        self.first = first
-        self.count = count
-        self.poisoned = poisoned
-        self.single = single
-        self.watch = watch
-        self.kept = np.ones(count, bool)
-        self.found = Answers()
+    def __post_init__(self) -> None:
+        self.kept = np.ones(self.count, bool)
 
     def at_work(self, position: int) -> None:
         """Tell which row is at work, or that it is rows together."""

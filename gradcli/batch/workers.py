@@ -14,6 +14,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from gradcli.batch.arrays import Source
@@ -38,18 +39,16 @@ PATIENCE = 60.0
 """Seconds at least that rows together may take, until they are computed one by one."""
 
 
+@dataclass(eq=False, slots=True)
 class _Pending:
     """A chunk, and what is known of it until its result is there."""
 
-    __slots__ = ("chunk", "poisoned", "result", "single", "starts", "suspects")
-
-    def __init__(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self.result: Result | None = None
-        self.poisoned: dict[int, Verdict] = {}
-        self.suspects: set[int] = set()  # rows that ended a process once
-        self.single = False
-        self.starts = 0  # processes that ended before they began with it
+    chunk: Chunk
+    result: Result | None = None
+    poisoned: dict[int, Verdict] = field(default_factory=dict)
+    suspects: set[int] = field(default_factory=set)  # rows that ended a process once
+    single: bool = False
+    starts: int = 0  # processes that ended before they began with it
 
 
 class _Worker:

@@ -253,7 +253,6 @@ def _off(
     return np.where(rounded, 0.0, off), bool(rounded.any())
 
 
-# Kinds of mistakes; that some are names of operators is chance.
 def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake | None:
     """A formula that holds for a symmetric matrix alone: ``2*A @ x`` for ``x @ A @ x``."""
     if name not in programs:
@@ -278,6 +277,7 @@ def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake 
     return None
 
 
+# Kinds of mistakes; that some are names of operators is chance.
 _WORDS = {
     "factor": "a factor", "sign": "the sign of one term", "power": "the wrong power",
     "index": "off by an index", "axis": "the wrong axis", "exchanged": "two variables exchanged",

@@ -29,10 +29,10 @@ class Variables:
     __slots__ = ("alone", "given", "options")
     prefix = "gradcli "  # of a command's name, as it is written here
 
-    def __init__(self, options: Sequence[str]) -> None:
+    def __init__(self) -> None:
         self.alone = ""  # the command, where it takes no variables
         self.given: list[tuple[str, str]] = []
-        self.options = options
+        self.options: Sequence[str] = ()
 
     def refused(self, name: str) -> ValueFault:
         """The error (E0902) for ``--name`` of a command without variables."""
@@ -55,7 +55,7 @@ def invoke(
     ``variables`` takes what the arguments give, and may know of more.
     """
     noted.clear()
-    variables = variables or Variables(())
+    variables = variables or Variables()
     shown = f"{variables.prefix}{name}"
     example = cleandoc(function.__doc__ or "").replace(f"gradcli {name}", shown)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

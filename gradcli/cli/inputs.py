@@ -118,12 +118,10 @@ def read_size(text: str) -> int:
     unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}.get(text[-1:].upper(), 1)
     try:
         size = float(text[:-1] if unit > 1 else text) * unit
-        return int(size) if size > 0 else _bad_size(text)
+        if size > 0:
+            return int(size)
     except (ValueError, OverflowError):
-        return _bad_size(text)
-
-
-def _bad_size(text: str) -> int:
+        pass
     raise ValueFault("E0907", f"--max-mem: {text!r} is not a size", help="write 512M or 2G")
 
 

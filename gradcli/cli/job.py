@@ -97,12 +97,17 @@ class Job:
             if name not in wanted and not self.program.differentiates:
                 leaf.requires_grad_(False)
 
-    def run(self, long: Callable[[], Any] | None = None) -> tuple[Tensor, Outcome]:
+    def run(
+        self, long: Callable[[], Any] | None = None, put_in: Mapping[str, Any] | None = None
+    ) -> tuple[Tensor, Outcome]:
         """The value at the given variables, and everything else that the run left.
 
-        ``long`` is called where the run turns out to be long (see ``Program.run``).
+        ``long`` is called where the run turns out to be long (see ``Program.run``); ``put_in`` are
+        other values of variables.
         """
-        return self._execute(self.leaves, long)
+        self.redraw()
+        values = {**self.fixed, **self.leaves, **(put_in or {})}
+        return execute(self.program, values, self.bounds, self.of, long)
 
     @property
     def names(self) -> Mapping[str, Any]:
@@ -117,12 +122,6 @@ class Job:
     def redraw(self) -> None:
         """Every run draws the same random numbers: it is one function that is looked at."""
         random.restore(self.drawn)
-
-    def _execute(
-        self, values: Mapping[str, Any], long: Callable[[], Any] | None = None
-    ) -> tuple[Tensor, Outcome]:
-        self.redraw()
-        return execute(self.program, {**self.fixed, **values}, self.bounds, self.of, long)
 
     def unusual(self, parts: Sequence[tuple[str, str, Any, str]]) -> list[str]:
         """Warnings about results that are not finite, as ``--nan`` has them.
@@ -167,7 +166,7 @@ class Job:
 
     def result(self, put_in: Mapping[str, Any], long: Callable[[], Any] | None = None) -> Any:
         """The value with some variables replaced: the expression as a function."""
-        return self._execute({**self.leaves, **put_in}, long)[0]
+        return self.run(long, put_in)[0]
 
     def graph(self, values: bool, scalar: bool = False) -> Graph:
         """The graph of a run; with ``values`` what is known of them and of their gradients.

@@ -46,7 +46,7 @@ def entries(known: bool = True) -> list[Entry]:
 
     Without ``known`` nothing is said of what they have, and nothing is loaded to find it.
     """
-    find = _of_operators if known else _nothing
+    find = _of_operators if known else lambda *_: (False, False, False, False, False)
     found: dict[str, Entry] = {}
     seen: dict[int, str] = {}
     for op in OPERATORS.values():
@@ -166,10 +166,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
         one = work.pop()
         yield one
         work += [c for c in one.co_consts if isinstance(c, CodeType)]
-
-
-def _nothing(names: set[str], node: bool) -> tuple[bool, bool, bool, bool, bool]:
-    return False, False, False, False, False
 
 
 def _of_operators(names: set[str], node: bool) -> tuple[bool, bool, bool, bool, bool]:

@@ -105,12 +105,17 @@ def _entries(name: str, array: Any) -> list[list[Any]]:
     ]
 
 
-def write_record(command: str, warnings: Sequence[str] = (), **found: Any) -> None:
-    """Write what a command found as one JSON object, with what there is to warn of."""
+def write_record(command: str, warnings: Sequence[str] | None = (), **found: Any) -> None:
+    """Write what a command found as one JSON object, with what there is to warn of.
+
+    ``warnings`` is None where nothing is computed.
+    """
     from gradcli.display.records import dump_json  # not needed for text
 
     record = {"schema": 1, "ok": True, "command": command, **found}
-    write(dump_json({**record, "warnings": [*noted, *warnings]}) + "\n")
+    if warnings is not None:
+        record["warnings"] = [*noted, *warnings]
+    write(dump_json(record) + "\n")
 
 
 def _results(parts: Sequence[tuple[str, str, Any, str]]) -> dict[str, Any]:

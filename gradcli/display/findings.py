@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -140,12 +141,14 @@ def record_of(said: Diagnosis) -> dict[str, Any]:
     return record
 
 
+@dataclass(eq=False)
 class _Statement:
     """A statement that left a value that is not finite, without a graph that says where."""
 
-    def __init__(self, start: int, name: str, array: Any) -> None:
-        self.start, self.name, self.array = start, name, array
-        self.reaches = True
+    start: int
+    name: str
+    array: Any
+    reaches: bool = True
 
     def diagnosis(self, program: Program) -> Diagnosis:
         """In words, under the statement."""
@@ -279,8 +282,9 @@ def reason(operator: str, operands: tuple[Any, ...], backward: bool) -> tuple[st
     sums = op is not None and op.infix in ("+", "-", "*")
     if known and any(math.isinf(v) for v in operands) and not sums:
         return f"{operator} of an infinite number", LATER
+    edge = "where() and clamp() keep values away from an edge"
     if op is None:
-        return None, "where() and clamp() keep values away from an edge"
+        return None, edge
     given = dict(zip(op.inputs, operands, strict=False))
     for when, why, cure in op.cures:
         if why.startswith("the slope of") is not backward:
@@ -289,9 +293,5 @@ def reason(operator: str, operands: tuple[Any, ...], backward: bool) -> tuple[st
             return why.format(op=operator), cure.format(op=operator)
     if backward:
         return None, reason(operator, operands, False)[1]
-    if op.domain != "all x":
-        return (
-            None,
-            f"{operator} asks for {op.domain}; where() and clamp() keep values away from it",
-        )
-    return None, "where() and clamp() keep values away from an edge"
+    asked = f"{operator} asks for {op.domain}; where() and clamp() keep values away from it"
+    return None, edge if op.domain == "all x" else asked

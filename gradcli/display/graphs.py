@@ -14,6 +14,7 @@ Nothing here recurses: a chain of a million operations is a graph like any other
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -45,6 +46,7 @@ class Ref(NamedTuple):
         return f"%{self.id}"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class GraphNode:
     """One line of a dump.
 
@@ -58,20 +60,15 @@ class GraphNode:
     value, grad  arrays, or None where they are not known or not asked for
     """
 
-    __slots__ = ("dtype", "grad", "id", "inputs", "name", "op", "params", "shape", "value")
-
-    def __init__(
-        self, id: int, op: str, name: str | None, shape: tuple[int, ...], dtype: str
-    ) -> None:
-        self.id = id
-        self.op = op
-        self.name = name
-        self.shape = shape
-        self.dtype = dtype
-        self.inputs: list[Any] = []
-        self.params: dict[str, Any] = {}
-        self.value: Any = None
-        self.grad: Any = None
+    id: int
+    op: str
+    name: str | None
+    shape: tuple[int, ...]
+    dtype: str
+    inputs: list[Any] = field(default_factory=list)
+    params: dict[str, Any] = field(default_factory=dict)
+    value: Any = None
+    grad: Any = None
 
     @property
     def type(self) -> str:
@@ -140,15 +137,15 @@ def _behind(root: Any) -> list[Any]:
 
 @no_grad()  # a view that nothing may be recorded of has a name, too
 def graph_of(
-    root: Tensor, names: Mapping[str, Any], *, values: bool | Mapping[Node, Any] = False,
+    root: Tensor, names: Mapping[str, Any], *, values: bool = False,
     grads: Mapping[Node, Any] | None = None,
 ) -> Graph:  # fmt: skip
     """The graph behind ``root``.
 
     names   the variables of the program; what is no Tensor in it is passed over. Of two names for
             one tensor the first counts
-    values  True shows the values that are known, a mapping adds values by node; call it before the
-            saved values are freed, or keep them with ``retain_graph=True``
+    values  shows those that are known; call it before the saved values are freed, or keep them
+            with ``retain_graph=True``
     grads   cotangents by node, as ``watch_gradients`` collects them
     """
     order = _behind(root.edge)
@@ -162,10 +159,9 @@ def graph_of(
         elif isinstance(value, Tensor):
             constants.setdefault(id(value), name)
     if not order:
-        alone = GraphNode(0, "constant", None, tuple(root.shape), root.dtype.name)
-        alone.name = next((name for name, value in names.items() if value is root), None)
-        if values is not False:
-            alone.value = root.array
+        own = next((name for name, value in names.items() if value is root), None)
+        alone = GraphNode(0, "constant", own, tuple(root.shape), root.dtype.name)
+        alone.value = root.array if values else None
         return [alone]
     assert root.edge is not None  # it was recorded
     tensors.setdefault(root.edge, root)
@@ -185,9 +181,8 @@ def graph_of(
         if grads is not None:
             shown.grad = raw(grads.get(node))
         nodes.append(shown)
-    if values is not False:
-        given = {} if values is True else values
-        known = values_of(order, tensors, given)
+    if values:
+        known = values_of(order, tensors)
         for shown, node in zip(nodes, order, strict=True):
             shown.value = known.get(node)
     return nodes

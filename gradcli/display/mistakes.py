@@ -71,8 +71,8 @@ def close(a: Array | None, b: Array, enough: float) -> bool:
 def diagnose(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
     """The mistake that explains the gradient given by ``name`` at every sample."""
     rules = (
-        _shape, _plain, _exchanged, _index, _chain, _held, _through, _axis, _power, _term, _factor,
-        _ends, _normalised,
+        _shape, _plain, _exchanged, _index, _chain, _held, _another, _power, _term, _factor, _ends,
+        _normalised,
     )  # fmt: skip
     for rule in rules:
         found = rule(name, samples, parts, enough)
@@ -293,22 +293,19 @@ def _held(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> 
     return None
 
 
-def _through(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
-    """The derivative of a function inside the expression left out."""
-    for text, gradient in parts.through:
-        if all(_same(gradient(s), s.given[name], enough) for s in samples):
-            return Mistake("chain factor", f"a missing chain factor: the derivative of {text}")
-    return None
-
-
 def _same(a: Array | None, b: Array, enough: float) -> bool:
     return close(b, a, enough) if a is not None and a.shape == b.shape else False
 
 
-def _axis(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
-    for change, gradient in parts.axes:
-        if all(_same(gradient(s), s.given[name], enough) for s in samples):
-            return Mistake("axis", f"the wrong axis: it is the gradient with {change}")
+def _another(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
+    """The derivative of a function inside the expression left out, or another axis."""
+    for table, kind, said in (
+        (parts.through, "chain factor", "a missing chain factor: the derivative of"),
+        (parts.axes, "axis", "the wrong axis: it is the gradient with"),
+    ):
+        for text, gradient in table:
+            if all(_same(gradient(s), s.given[name], enough) for s in samples):
+                return Mistake(kind, f"{said} {text}")
     return None
 
 

@@ -104,9 +104,7 @@ def dump_json(obj: object) -> str:
 
 def _jsonable(value: object) -> object:
     """What stands for a value that json does not know."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _nested(np.asarray(value))
-    if isinstance(value, complex):
+    if isinstance(value, (np.ndarray, np.generic, complex)):
         return _nested(np.asarray(value))
     raise bad_type(f"a {type(value).__name__} cannot be written as JSON")
 
@@ -132,7 +130,6 @@ def _plain(obj: object) -> object:
 
 def _pair_surrogates(text: str) -> str:
     """Replace escapes of half a character (as undecodable bytes in a name give) by U+FFFD."""
-    import re  # late: nothing else needs it at the start
 
     def fix(match: re.Match[str]) -> str:
         return match[0] if match[1] or match[2] else "\\ufffd"
@@ -152,17 +149,9 @@ def csv_text(data: object) -> str:
     if array.ndim > 2:
         said = f"CSV holds at most 2 axes; this value has shape {array.shape}"
         raise ValueFault("E0905", said, help="--format npy or --json")
-    write = _complex_text if array.dtype.kind == "c" else repr
-    if array.ndim < 2:
-        lines = list(map(write, array.reshape(-1).tolist()))
-    else:
-        lines = [",".join(map(write, row)) for row in array.tolist()]
-    text = "\n".join(lines)
-    return text + "\n" if text or array.shape[:1] != (0,) else ""
-
-
-def _complex_text(value: complex) -> str:
-    return repr(value).strip("()")
+    write = repr if array.dtype.kind in "fiu" else _cell  # sooner
+    rows = (array if array.ndim == 2 else array.reshape(-1, 1)).tolist()
+    return "".join(",".join(map(write, row)) + "\n" for row in rows)
 
 
 def write_csv(rows: Iterable[Iterable[object]]) -> str:
@@ -175,15 +164,15 @@ def write_csv(rows: Iterable[Iterable[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return ""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, (float, complex)):
+        return repr(value).strip("()")
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, complex):
-        return _complex_text(value)
-    if isinstance(value, (int, float)):
+    if isinstance(value, int):
         return repr(value)
     text = str(value)
     # Spreadsheets run these as formulas, some even behind white space, or in full-width form.

@@ -15,8 +15,8 @@ LIMIT = 10_000
 """How many nodes are written: TensorBoard's page does not take more in a useful time."""
 
 
-def write_graph(graph: Graph, folder: str) -> str:
-    """Write ``graph`` into an event file in ``folder``, which is made; gives the folder.
+def write_graph(graph: Graph, folder: str) -> None:
+    """Write ``graph`` into an event file in ``folder``, which is made.
 
     Raises ImportError without the tensorboard package, OSError where the folder cannot be written.
     """
@@ -29,7 +29,6 @@ def write_graph(graph: Graph, folder: str) -> str:
         writer.add_event(Event(wall_time=0.0, graph_def=graph_def(graph).SerializeToString()))
     finally:
         writer.close()
-    return folder
 
 
 def graph_def(graph: Graph) -> Any:

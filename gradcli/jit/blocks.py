@@ -13,6 +13,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,15 +33,13 @@ SUMS = ("sum", "mean", "sum_to")
 """What a loop over blocks can add up as it goes; the loop is written for these."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Group:
     """Instructions on one shape that run together; ``sums`` are the sums and means of results."""
 
-    __slots__ = ("instructions", "shape", "sums")
-
-    def __init__(self, shape: tuple) -> None:
-        self.shape = shape
-        self.instructions: list[Instruction] = []
-        self.sums: list[Instruction] = []
+    shape: tuple
+    instructions: list[Instruction] = field(default_factory=list)
+    sums: list[Instruction] = field(default_factory=list)
 
     def everything(self) -> list[Instruction]:
         """All of it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,23 +34,21 @@ _MOST = 256
 """How many combinations of shapes and derivatives are kept."""
 
 
+@dataclass(eq=False, slots=True)
 class Entry:
     """Generated code for one combination of shapes, dtypes and derivative.
 
     ``program`` is None where the function cannot be traced; ``reason`` then says why.
     """
 
-    __slots__ = ("captures", "chooses", "code", "finish", "nbytes", "program", "reason", "run")
-    run: Callable[..., tuple]
-    finish: Callable[..., Any]
-    chooses: bool
-    code: str
-    nbytes: int
-
-    def __init__(self, reason: str = "") -> None:
-        self.reason = reason
-        self.program: Program | None = None
-        self.captures: list[tuple] = []
+    reason: str = ""
+    program: Program | None = None
+    run: Any = None
+    code: str = ""
+    finish: Any = None
+    captures: list[tuple] = field(default_factory=list)
+    chooses: bool = False
+    nbytes: int = 0
 
 
 class Compiled:
@@ -351,13 +350,12 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         of = grads if what == "hessian" else outputs
         if form is not None or not all(v.dtype.is_floating_point for v in (*inputs, *of)):
             raise NotTraceable("inputs or results that are not real")
-        blocks = [
+        results = [
             _zeros(trace, v, o.shape) if t is None else t
             for v, row in zip(inputs, derive.directions(trace, inputs, of), strict=True)
             for o, t in zip(of, row, strict=True)
         ]
         shapes = [v.shape for v in inputs]
-        results = blocks
         finish = _finish_blocks([o.shape for o in of], shapes, what == "jacobian")
     else:
         extra = [trace.input(a) for a in arrays[count:]]

@@ -16,6 +16,7 @@ derivative.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from gradcli.jit.ir import Instruction, Value, line_of, shown, type_of
@@ -45,14 +46,8 @@ class Scalar:
         self.decides = decides
         self.raises = raises
 
-    def compute(self, *args: Any) -> Any:
-        """Never called: an operation of Python's is emitted as text."""
-        raise TypeError(f"{self.name} is computed by generated code only")
 
-    def __repr__(self) -> str:
-        return f"<scalar {self.name}>"
-
-
+@dataclass(eq=False, repr=False, slots=True)
 class Block:
     """Nodes in order, and the values that leave the block.
 
@@ -60,60 +55,46 @@ class Block:
     restored  in the backward block: the same values, there again
     """
 
-    __slots__ = ("nodes", "restored", "results", "saves")
-
-    def __init__(self, nodes: list[Any], results: Sequence[Any] = ()) -> None:
-        self.nodes = nodes
-        self.results = list(results)
-        self.saves: list[Value] = []
-        self.restored: list[Value] = []
+    nodes: list[Any]
+    results: list[Any] = field(default_factory=list)
+    saves: list[Value] = field(default_factory=list)
+    restored: list[Value] = field(default_factory=list)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Branch:
     """``if test: then else: orelse``."""
 
-    __slots__ = ("orelse", "outs", "test", "then")
-
-    def __init__(self, test: Any, then: Block, orelse: Block, outs: Sequence[Any]) -> None:
-        self.test = test
-        self.then = then
-        self.orelse = orelse
-        self.outs = list(outs)
+    test: Any
+    then: Block
+    orelse: Block
+    outs: list[Any]
 
     def blocks(self) -> list[Block]:
         """The blocks inside."""
         return [self.then, self.orelse]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Loop:
     """``for index in range(*bounds)``, or ``while`` the result of ``test``.
 
     stop     a value of the body: whether the loop ends after this turn; False where it never does
     backward the loop whose turns this one goes through from the last to the first; its index and
              the values that it saved are then there again
+    turns    whether it has to turn at least once: else the engine runs
     """
 
-    __slots__ = (
-        "backward", "body", "bounds", "carried", "index", "initial", "outs", "stop", "test",
-        "turns",
-    )  # fmt: skip
-
-    def __init__(
-        self, bounds: tuple | None, index: Value | None, test: Block | None, carried: list[Value],
-        initial: list[Any], body: Block, outs: list[Value], stop: Any = False,
-        backward: Loop | None = None, turns: bool = False,
-    ) -> None:  # fmt: skip
-        self.bounds = bounds
-        self.index = index
-        self.test = test
-        self.carried = carried
-        self.initial = initial
-        self.body = body
-        self.outs = outs
-        self.stop = stop
-        self.backward = backward
-        self.turns = turns
-        """Whether it has to turn at least once: else the engine runs."""
+    bounds: tuple | None
+    index: Value | None
+    test: Block | None
+    carried: list[Value]
+    initial: list[Any]
+    body: Block
+    outs: list[Value]
+    stop: Any = False
+    backward: Loop | None = None
+    turns: bool = False
 
     def blocks(self) -> list[Block]:
         """The blocks inside."""
@@ -126,24 +107,19 @@ class Step:
     __slots__ = ()
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Check:
     """A test that has to hold; where it does not, the program runs eagerly."""
 
-    __slots__ = ("test",)
-
-    def __init__(self, test: Any) -> None:
-        self.test = test
+    test: Any
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Structured:
     """A program with control flow: parameters, a block, results."""
 
-    __slots__ = ("block", "inputs", "names")
-
-    def __init__(self, inputs: Sequence[Value], block: Block, names: Sequence[str] = ()) -> None:
-        self.inputs = list(inputs)
-        self.block = block
-        self.names = list(names)
+    inputs: list[Value]
+    block: Block
 
     def __str__(self) -> str:
         names = named(self)

@@ -10,7 +10,6 @@ they are large.
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,17 +20,16 @@ from gradcli.engine import dtypes
 from gradcli.engine.tensor.attributes import Size
 from gradcli.jit.blocks import Group, run, schedule
 from gradcli.jit.ir import Instruction, Pack, Program, Value, type_of
+from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.operator import Operator
 
 SCOPE = "gradcli.generated"
 """The module that generated code says it is: NumPy's warnings are silent there, as in the rest."""
 
-_INFIX = {
-    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
-    operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
-    operator.ge: ">=",
-}  # fmt: skip
 _IN_PLACE = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+_INFIX = {
+    op.compute: sign for sign, op in by_sign().items() if sign in _IN_PLACE or sign in MIRRORED
+}
 _LARGE = 8192
 """Entries from which a result is written into an operand that is not needed any more."""
 
@@ -54,7 +52,7 @@ def math_function(op: Operator) -> Callable[..., float] | None:
 
 def is_arithmetic(op: Operator) -> bool:
     """Whether an operator on numbers is one of + - * / or as cheap."""
-    return op.infix in ("+", "-", "*", "/") or op.name in ("neg", "square")
+    return op.infix in _IN_PLACE or op.name in ("neg", "square")
 
 
 def scalar_kind(value: Any) -> str:
@@ -76,7 +74,7 @@ def decides(op: Operator) -> bool:
 class Emitter:
     """The text of one program, line by line."""
 
-    def __init__(self, program: Program, name: str = "program") -> None:
+    def __init__(self, program: Program) -> None:
         self.program: Any = program
         self.names = program.names()
         self.scope: dict[str, Any] = {"f64": np.float64, "np": np, "__name__": SCOPE}
@@ -93,7 +91,7 @@ class Emitter:
                     self.last[a] = place
         self.last.update(dict.fromkeys(program.results(), len(self.steps)))
         given = ", ".join(self.names[v] for v in (*program.inputs, *program.captures))
-        self.head = f"def {name}({given}):"
+        self.head = f"def program({given}):"
 
     def _deciding(self) -> set[Value]:
         """The values that a decision depends on."""
@@ -113,7 +111,9 @@ class Emitter:
             if step.__class__ is Group:
                 self.group(place, step)
             else:
-                self.line(place, step)
+                word = self.word(place, step)
+                if word:  # else it took lines of its own
+                    self.lines.append(f"    {self.names[step.out]} = {word}  # {type_of(step.out)}")
         self.lines.append(f"    return {self._returned()}\n")
         return "\n".join([*self.blocks, self.head, *self.lines])
 
@@ -157,14 +157,6 @@ class Emitter:
             if ins.op.name == "mean":
                 self.lines.append(f"    {word} = {word} / {size}")
 
-    def line(self, place: int, ins: Instruction) -> None:
-        """One instruction."""
-        out = self.names[ins.out]
-        word = self.word(place, ins)
-        if not word:  # it took lines of its own
-            return
-        self.lines.append(f"    {out} = {word}  # {type_of(ins.out)}")
-
     def bind(self, base: str, thing: Any) -> str:
         """A global name of the text for ``thing``."""
         name = base
@@ -193,7 +185,7 @@ class Emitter:
     def literal(self, value: Any) -> str:
         """A parameter or a number."""
         if _plain(value):
-            word = _text(value)
+            word = repr(tuple(value) if value.__class__ is Size else value)
             return f"({word})" if word[0] == "-" else word
         if value.__class__ is float:
             return self.bind("nan" if value != value else "inf" if value > 0 else "ninf", value)
@@ -464,10 +456,6 @@ def _plain(value: Any) -> bool:
     if cls is float:
         return math.isfinite(value)
     return value is None or value is Ellipsis or cls in (int, bool, str)
-
-
-def _text(value: Any) -> str:
-    return repr(tuple(value)) if value.__class__ is Size else repr(value)
 
 
 def _index_text(index: Any) -> str | None:

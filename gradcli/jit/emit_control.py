@@ -183,11 +183,8 @@ class ControlEmitter(Emitter):
             for node in block.nodes:
                 if node.__class__ is not Loop or node.backward is not None:
                     continue
-                needs = node in backward and not self.inner.get(node) and (
-                    node.bounds is None or node.stop is not False)  # fmt: skip
-                body = [v for _, v in self.stacks[node.body]]
-                if (needs or node.turns or (node in backward and not body and (
-                    node.bounds is None or node.stop is not False))):  # fmt: skip
+                if node.turns or (node in backward and not self.stacks[node.body] and (
+                    node.bounds is None or node.stop is not False)):  # fmt: skip
                     self.counts[node] = f"n{number}"
                     number += 1
                 if loop is None:
@@ -425,7 +422,9 @@ class ControlEmitter(Emitter):
     def new_stacks(self, node: Loop, outer: bool) -> None:
         """Empty stacks for one run of a loop."""
         for name in self.inner.get(node, ()) if self.saving else ():
-            self.say(f"{name} = {self.fresh(name, outer)}")
+            # An array for the floats of a loop that stands in no other.
+            empty = 'array("d")' if outer and self.floats[name] else "[]"
+            self.say(f"{name} = {empty}")
             self.say(f"{name}_ = {name}.append")
 
     def forward_turns(self, node: Loop, opening: str, again: bool = False) -> None:
@@ -497,10 +496,6 @@ class ControlEmitter(Emitter):
             self.backward_turns(node, self.head_of_backward(node, part))
         if source.carried:
             self.say(f"{state} = kend_{number}")
-
-    def fresh(self, name: str, outer: bool) -> str:
-        """A new stack: an array for the floats of a loop that stands in no other."""
-        return 'array("d")' if outer and self.floats[name] else "[]"
 
     def range(self, node: Any) -> str:
         """The call of range that a loop goes over."""

@@ -9,7 +9,8 @@ trace that the values belong to (``gradcli.jit.trace``). What would need a value
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ for _sign, _op in by_sign().items():
 setattr(Value, "__invert__", _of_truths(OPERATORS["logical_not"]))  # noqa: B010
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Instruction:
     """``out = op(*args, **params)``; ``args`` are values, numbers and NumPy scalars.
 
@@ -126,32 +128,26 @@ class Instruction:
     ``recorded`` is whether gradient mode was on: only then does it have a derivative.
     """
 
-    __slots__ = ("args", "op", "out", "params", "recorded")
-
-    def __init__(
-        self, op: Any, args: tuple, params: dict[str, Any], out: Value, recorded: bool
-    ) -> None:
-        self.op = op
-        self.args = args
-        self.params = params
-        self.out = out
-        self.recorded = recorded
+    op: Any
+    args: tuple
+    params: dict[str, Any]
+    out: Value
+    recorded: bool
 
     def inputs(self) -> Iterable[Value]:
         """The values among the arguments."""
         return (a for a in self.args if a.__class__ is Value)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Pack:
     """A result that is made of single values."""
 
-    __slots__ = ("shape", "values")
-
-    def __init__(self, shape: tuple[int, ...], values: list[Value]) -> None:
-        self.shape = shape
-        self.values = values
+    shape: tuple[int, ...]
+    values: list[Value]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Program:
     """Straight-line code: parameters, instructions, results.
 
@@ -160,18 +156,11 @@ class Program:
     values, or packs of them.
     """
 
-    __slots__ = ("captures", "inputs", "instructions", "outputs", "unpacked")
-
-    def __init__(
-        self, inputs: Sequence[Value], captures: Sequence[Value],
-        instructions: Sequence[Instruction], outputs: Sequence[Any],
-        unpacked: dict[Value, list[Value]] | None = None,
-    ) -> None:  # fmt: skip
-        self.inputs = list(inputs)
-        self.captures = list(captures)
-        self.instructions = list(instructions)
-        self.outputs = list(outputs)
-        self.unpacked = unpacked or {}
+    inputs: list[Value]
+    captures: list[Value]
+    instructions: list[Instruction]
+    outputs: list[Any]
+    unpacked: dict[Value, list[Value]] = field(default_factory=dict)
 
     def results(self) -> list[Any]:
         """The outputs, those of packs one by one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,21 +47,17 @@ class Range:
         return given[0], given[1], given[2] if len(given) == 3 else 1
 
 
+@dataclass(eq=False, slots=True)
 class ByTurn:
     """What a long loop goes over: so many items, each by the number of its turn.
 
     ``known`` is the iterator for what else may take it, where the items do not depend on an input.
     """
 
-    __slots__ = ("count", "item", "known", "over")
-
-    def __init__(
-        self, count: Any, item: Callable[[PyNumber], Any], over: Grown | None = None
-    ) -> None:
-        self.count = count
-        self.item = item
-        self.over = over
-        self.known: Any = None
+    count: Any
+    item: Callable[[PyNumber], Any]
+    over: Grown | None = None
+    known: Any = None
 
     @property
     def is_long(self) -> bool:

@@ -12,6 +12,7 @@ operations make of saved values is computed again instead.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -93,18 +94,16 @@ def like(value: Value) -> Value:
     return made
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class _Scope:
     """The cotangents that have arrived in one block that is walked backwards."""
 
-    __slots__ = ("block", "buffers", "local", "loop", "parent", "sums")
-
-    def __init__(self, block: Block, parent: _Scope | None, loop: bool = False) -> None:
-        self.block = block
-        self.parent = parent
-        self.loop = loop
-        self.local: dict[Value, Any] = {}
-        self.sums: dict[Value, Value] = {}
-        self.buffers: dict[Value, Value] = {}
+    block: Block
+    parent: _Scope | None
+    loop: bool = False
+    local: dict[Value, Any] = field(default_factory=dict)
+    sums: dict[Value, Value] = field(default_factory=dict)
+    buffers: dict[Value, Value] = field(default_factory=dict)
 
     def made(self) -> list[Any]:
         """What makes the buffers: it comes first."""
@@ -134,7 +133,7 @@ class Reverse:
             zero_of(v, trace) if (g := self.taken(top, v)) is None else g for v in program.inputs
         ]
         nodes = [*program.block.nodes, *top.made(), *trace.tape]
-        return Structured(program.inputs, Block(nodes, [y, *grads]), program.names)
+        return Structured(program.inputs, Block(nodes, [y, *grads]))
 
     # -- cotangents --------------------------------------------------------------------------------
 
@@ -321,37 +320,35 @@ class Reverse:
 
 
 class Forward:
-    """A program with the tangents of its values: of its result in the directions given."""
+    """A program with the tangents of its values in one direction."""
 
     def __init__(self, program: Structured, trace: Trace) -> None:
         self.program = program
         self.trace = trace
         self.active = active_values(program)
 
-    def along(self, tangents: list[dict[Value, Any]]) -> Structured:
-        """The program that gives the result, and its tangent for each of several directions."""
-        found = [dict(t) for t in tangents]
+    def along(self, tangents: dict[Value, Any]) -> Structured:
+        """The program that gives the result and its tangent, given those of the inputs."""
         (y,) = self.program.block.results
-        nodes = self.nodes(self.program.block.nodes, found)
-        ends = [f.get(y, 0.0) if y.__class__ is Value else 0.0 for f in found]
-        return Structured(self.program.inputs, Block(nodes, [y, *ends]), self.program.names)
+        nodes = self.nodes(self.program.block.nodes, tangents)
+        end = tangents.get(y, 0.0) if y.__class__ is Value else 0.0
+        return Structured(self.program.inputs, Block(nodes, [y, end]))
 
-    def nodes(self, nodes: list, found: list[dict[Value, Any]]) -> list:
-        """Nodes with the operations on tangents after each of them."""
+    def nodes(self, nodes: list, tangents: dict[Value, Any]) -> list:
+        """Nodes with the operations on tangents after each of them; adds to ``tangents``."""
         outer, self.trace.tape = self.trace.tape, []
         for node in nodes:
             kind = node.__class__
             if kind is Branch:
-                self.branch(node, found)
+                self.branch(node, tangents)
             elif kind is Loop:
-                self.loop(node, found)
+                self.loop(node, tangents)
             else:
                 self.trace.tape.append(node)
                 if kind is Instruction and (node.out in self.active or (
                     node.op is scalars.APPEND and node.args[0] in self.active
                 )):  # fmt: skip
-                    for tangents in found:
-                        self.instruction(node, tangents)
+                    self.instruction(node, tangents)
         done, self.trace.tape = self.trace.tape, outer
         return done
 
@@ -384,43 +381,33 @@ class Forward:
         t = tangents.get(value) if value.__class__ is Value else None
         return zero_of(of, self.trace) if t is None else t
 
-    def branch(self, node: Branch, found: list[dict[Value, Any]]) -> None:
+    def branch(self, node: Branch, tangents: dict[Value, Any]) -> None:
         chosen = [i for i, v in enumerate(node.outs) if v in self.active]
         sides = []
         for block in node.blocks():
-            inner = [dict(t) for t in found]
+            inner = dict(tangents)
             nodes = self.nodes(block.nodes, inner)
-            results = list(block.results)
-            for tangents in inner:
-                results += [self._tangent(block.results[i], node.outs[i], tangents) for i in chosen]
-            sides.append(Block(nodes, results))
+            along = [self._tangent(block.results[i], node.outs[i], inner) for i in chosen]
+            sides.append(Block(nodes, [*block.results, *along]))
         outs = list(node.outs)
-        for tangents in found:
-            for i in chosen:
-                out = like(node.outs[i])
-                tangents[node.outs[i]] = out
-                outs.append(out)
+        for i in chosen:
+            tangents[node.outs[i]] = like(node.outs[i])
+            outs.append(tangents[node.outs[i]])
         self.trace.tape.append(Branch(node.test, sides[0], sides[1], outs))
 
-    def loop(self, node: Loop, found: list[dict[Value, Any]]) -> None:
+    def loop(self, node: Loop, tangents: dict[Value, Any]) -> None:
         chosen = [i for i, v in enumerate(node.carried) if v in self.active]
-        carried, initial = list(node.carried), list(node.initial)
-        outs = list(node.outs)
-        inner = [dict(t) for t in found]
-        for within, tangents in zip(inner, found, strict=True):
-            for i in chosen:
-                t = like(node.carried[i])
-                within[node.carried[i]] = t
-                carried.append(t)
-                initial.append(self._tangent(node.initial[i], t, tangents))
-                out = like(node.outs[i])
-                tangents[node.outs[i]] = out
-                outs.append(out)
+        carried, initial, outs = list(node.carried), list(node.initial), list(node.outs)
+        inner = dict(tangents)
+        for i in chosen:
+            inner[node.carried[i]] = t = like(node.carried[i])
+            carried.append(t)
+            initial.append(self._tangent(node.initial[i], t, tangents))
+            tangents[node.outs[i]] = like(node.outs[i])
+            outs.append(tangents[node.outs[i]])
         nodes = self.nodes(node.body.nodes, inner)
         results = list(node.body.results)
-        for within in inner:
-            results += [self._tangent(node.body.results[i], node.carried[i], within)
-                        for i in chosen]  # fmt: skip
+        results += [self._tangent(results[i], node.carried[i], inner) for i in chosen]
         self.trace.tape.append(Loop(node.bounds, node.index, node.test, carried, initial,
             Block(nodes, results), outs, node.stop, turns=node.turns))  # fmt: skip
 

@@ -220,7 +220,7 @@ class _Lowerer:
         ):  # fmt: skip
             raise NotTraceable("a result that depends on nothing")
         block = Block(self.values.trace.tape, [self.values.operand(found)])
-        return Structured(inputs, block, list(by))
+        return Structured(inputs, block)
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -527,8 +527,7 @@ class _Lowerer:
             kind: Any = node.__class__
             self.node = node
             if kind is n.If:
-                rest = body[place + 1 :] if exits(node) else []
-                status = yield self.branch(node, rest)
+                status = yield self.branch(node, body[place + 1 :])
             elif isinstance(node, n.For | n.While):
                 status = yield self.loop(node, body[place + 1 :])
             else:
@@ -540,8 +539,9 @@ class _Lowerer:
     def branch(self, node: n.If, rest: list) -> Lowering:
         """An ``if``, with what follows it where it may leave the block."""
         test = self.values.truth((yield node.test))
-        jumps = bool(rest or exits(node))
-        return (yield self.either(test, list(node.body), list(node.orelse), rest, jumps))
+        jumps = bool(exits(node))
+        then, orelse = list(node.body), list(node.orelse)
+        return (yield self.either(test, then, orelse, rest if jumps else [], jumps))
 
     def either(self, test: Any, then: list, orelse: list, rest: list, jumps: bool) -> Lowering:
         """One of two lists of statements and ``rest``; ``jumps``: one may leave the block."""
@@ -708,7 +708,7 @@ class _Lowerer:
             self.values.reset(marks)
         else:
             raise NotTraceable("variables that change their types in a loop")
-        self.close(node, loop, before, first, specs, ends, carried)
+        self.close(loop, before, first, specs, ends, carried)
 
     def body(
         self, node: Any, over: Any, before: dict, first: dict, specs: dict, solid: set
@@ -774,9 +774,8 @@ class _Lowerer:
         return loop, ends, carried
 
     def close(
-        self, node: Any, loop: Loop, before: dict, first: dict, specs: dict, ends: dict,
-        carried: dict,
-    ) -> None:  # fmt: skip
+        self, loop: Loop, before: dict, first: dict, specs: dict, ends: dict, carried: dict
+    ) -> None:
         """Note a loop, and what the variables are after it."""
         after = dict(before)
         ranged = loop.bounds is not None and all(b.__class__ is int for b in loop.bounds)

@@ -31,8 +31,6 @@ from gradcli.language.runtime.run import Limits, Program
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import no_collection, put_back, set_budget
 
-FEW = 1
-"""Inputs, single numbers, up to which loops are differentiated forwards: nothing is saved."""
 PAYS = 1_000_000
 """Operations of a run from which making machine code of it pays: that takes some 40 ms."""
 
@@ -42,7 +40,8 @@ class Generated:
 
     Raises NotTraceable where the program has to run eagerly. ``what`` is one of value, gradient and
     hvp: the last takes a direction behind the inputs, and gives the products of the Hessian with
-    it. ``forward`` says which mode is taken for gradients; None leaves it to the number of inputs.
+    it. ``forward``: whether a gradient by one number is taken in forward mode; None: where loops
+    would have to save what is read backwards.
     ``eagerly`` is the program as a function of tensors, where something else than ``Program.run``
     runs it. ``checkpoint`` is how many states the loops keep instead of all that is read backwards;
     0 stands for ``sqrt``.
@@ -93,22 +92,20 @@ class Generated:
         scalar = all(not v.shape for v in plain.inputs)
         if self.what == "hvp":
             along = [loops.like(v) for v in plain.inputs]
-            plain = loops.Forward(plain, trace).along([dict(zip(plain.inputs, along, strict=True))])
+            plain = loops.Forward(plain, trace).along(dict(zip(plain.inputs, along, strict=True)))
             plain.block.results = plain.block.results[1:]
-            plain.inputs += along
+            plain.inputs = [*plain.inputs, *along]
         if forward is None:
-            forward = scalar and len(plain.inputs) <= FEW and any(
-                n.__class__ is Loop for n in walk(plain.block)
-            )  # fmt: skip
-        # Along ones all at once: of a variable with entries that is a sum, and no gradient.
-        self.forward = forward and scalar and self.what == "gradient"
+            forward = any(n.__class__ is Loop for n in walk(plain.block))
+        # By one number alone: nothing is saved.
+        self.forward = forward and scalar and len(plain.inputs) == 1 and self.what == "gradient"
         # Nothing is simplified before it is differentiated: detached values look like the others.
         pairs: dict = {}
         if self.what == "value":
             self.program: Structured = plain
         elif self.forward:
-            ones = [{v: trace.constant(self.dtype.numpy.type(1.0))} for v in plain.inputs]
-            self.program = loops.Forward(plain, trace).along(ones)
+            one = trace.constant(self.dtype.numpy.type(1.0))
+            self.program = loops.Forward(plain, trace).along({plain.inputs[0]: one})
         else:
             reverse = loops.Reverse(plain, trace)
             self.program = reverse.gradient()
@@ -148,18 +145,17 @@ class Generated:
 
     def value_and_grad(self, *inputs: Any) -> tuple:
         """The value and a tuple of gradients, eagerly where generated code gives none."""
-        found = self.run(*inputs)
-        arrays, tensors = _arrays(inputs)
-        if found is None:
-            return eager.gradient(self.eagerly, arrays, tensors)
-        return _given(found[0], tensors), tuple(_given(g, tensors) for g in found[1])
+        return self._derived(eager.gradient, inputs)
 
     def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
         """The value, and the Hessian times ``vectors``: a product for each input."""
-        found = self.run(*inputs, *vectors)
-        arrays, tensors = _arrays([*inputs, *vectors])
+        return self._derived(eager.hvp, [*inputs, *vectors])
+
+    def _derived(self, eagerly: Callable[..., tuple], inputs: Sequence[Any]) -> tuple:
+        found = self.run(*inputs)
+        arrays, tensors = _arrays(inputs)
         if found is None:
-            return eager.hvp(self.eagerly, arrays, tensors)
+            return eagerly(self.eagerly, arrays, tensors)
         return _given(found[0], tensors), tuple(_given(g, tensors) for g in found[1])
 
     def hessian(self, *inputs: Any) -> Any:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ MOST_DECISIONS = 24
 WRITTEN_OUT = 64
 """Entries of the largest array of a row that is written out as single numbers."""
 LONGEST = 12_000
-"""Instructions of a program of single numbers."""
+"""Instructions of a path, and of a program of single numbers."""
 GAP = 8
 """Numbers between two buffers."""
 
@@ -48,7 +49,7 @@ GAP = 8
 class Path(Trace):
     """A trace that notes what control flow decides: as asked first, then as the row's values."""
 
-    longest = 12_000
+    longest = LONGEST
 
     def __init__(self, asked: Sequence[bool] = ()) -> None:
         super().__init__()
@@ -70,6 +71,7 @@ class Path(Trace):
         return taken
 
 
+@dataclass(eq=False, slots=True)
 class PathCode:
     """What one path of a function is: a guard for each decision, and the code behind them.
 
@@ -80,15 +82,12 @@ class PathCode:
     that is not taken, which only the engine knows.
     """
 
-    __slots__ = ("chooses", "code", "guards", "nbytes", "outputs", "reason")
-
-    def __init__(self) -> None:
-        self.guards: list[tuple[RowCode | None, bool]] = []
-        self.code: RowCode | None = None
-        self.reason = ""
-        self.chooses = False
-        self.nbytes = 0
-        self.outputs: list[tuple[tuple[int, ...], np.dtype]] = []
+    guards: list[tuple[RowCode | None, bool]] = field(default_factory=list)
+    code: RowCode | None = None
+    reason: str = ""
+    chooses: bool = False
+    nbytes: int = 0
+    outputs: list[tuple[tuple[int, ...], np.dtype]] = field(default_factory=list)
 
 
 def path_of(
@@ -143,7 +142,7 @@ def _gradients(trace: Trace, y: Value, by: Sequence[Value], cotangent: Any) -> l
     return derive.gradients(trace, y, trace.constant(seed), by)
 
 
-def _program(trace: Path, count: int, outputs: Sequence[Value]) -> Program:
+def _program(trace: Path, count: int, outputs: list[Any]) -> Program:
     captures = [v for _, v in trace.captures()]
     return simplify(Program(trace.inputs[:count], captures, trace.tape, outputs))
 
@@ -195,9 +194,7 @@ class _Emitted:
             v for v in program.results() if v.__class__ is Value and v in own
         ))  # fmt: skip
         emitter = Emitter(program)
-        group = blocks.Group(())
-        group.instructions = program.instructions
-        block = Block(emitter, group, self.results)
+        block = Block(emitter, blocks.Group((), program.instructions), self.results)
         lines = block.lines() if program.instructions else []
         # An array that is not unpacked is one that nothing reads.
         entries = {

@@ -39,7 +39,7 @@ _types: dict[tuple, tuple] = {}
 class Trace:
     """The tape that values note their operators on."""
 
-    longest: int | None = None  # LONGEST, where nothing else is said
+    longest = LONGEST
 
     def __init__(self) -> None:
         self.tape: list[Any] = []
@@ -101,7 +101,7 @@ class Trace:
         )
         self.tape.append(out.source)
         self.noted.append(out.source)
-        if len(self.noted) > (self.longest or LONGEST):
+        if len(self.noted) > self.longest:
             raise NotTraceable("a program of that length")
         return out
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,25 +31,24 @@ from gradcli.jit.trace import Trace
 from gradcli.language.names import attributes, builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
+from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
-_NUMBERS = frozenset((int, float, bool))
 _DTYPES = {
     "int": dtypes.int64, "float": dtypes.float64, "bool": dtypes.bool_, "mixed": dtypes.float64,
 }  # fmt: skip
-_FLAT = {
+_OF_TENSORS = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": builtins.modulo, "**": builtins.power, "^": builtins.power,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "^": operator.pow,
     "@": operator.matmul,
 }  # fmt: skip
-_KNOWN = {**_FLAT, "+": builtins.add, "*": builtins.multiply}
-"""The same on what is known, within the limits of a program."""
-_COMPARISONS = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge,
+_KNOWN = {
+    **_OF_TENSORS, "+": builtins.add, "*": builtins.multiply, "%": builtins.modulo,
+    "**": builtins.power, "^": builtins.power,
 }  # fmt: skip
-# Python's functions that compute and do nothing else, some of them under names of operators.
+"""The same on what is known, within the limits of a program."""
+_COMPARISONS = {sign: op.compute for sign, op in by_sign().items() if sign in MIRRORED}
 _STATEFUL = frozenset(("iter", "next", "map", "filter"))
 """Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
@@ -134,22 +134,18 @@ class Notes(Trace):
         return super()._typed(op, self._weak(operands), params)
 
 
+@dataclass(eq=False, slots=True)
 class Region:
     """A block that is lowered, and the one around it."""
 
-    __slots__ = ("around",)
-
-    def __init__(self, around: Region | None) -> None:
-        self.around = around
+    around: Region | None
 
 
+@dataclass(eq=False, slots=True)
 class Lost:
     """A variable that has two types at once: whoever reads it finds that out."""
 
-    __slots__ = ("why",)
-
-    def __init__(self, why: str) -> None:
-        self.why = why
+    why: str
 
 
 class Values:
@@ -181,7 +177,7 @@ class Values:
     def operand(self, value: Any) -> Any:
         """What stands for a value in an instruction or among results."""
         kind = value.__class__
-        if kind is Value or kind in _NUMBERS:
+        if kind is Value or kind in KINDS:
             return value
         if kind is PyNumber:
             return value.value
@@ -235,9 +231,7 @@ class Values:
                     raise NotTraceable("a tensor computed with a list or a text")
             if op == "@" and PyNumber in kinds:
                 raise NotTraceable("a product of a number")
-            function = {"**": operator.pow, "^": operator.pow, "%": operator.mod}.get(op)
-            function = function or _FLAT[op]
-            return self.computed(function(self.tensor(a), self.tensor(b)))
+            return self.computed(_OF_TENSORS[op](self.tensor(a), self.tensor(b)))
         if PyNumber not in kinds:
             return _KNOWN[op](a, b)
         if any(isinstance(v, Tensor) for v in (a, b)):
@@ -299,7 +293,7 @@ class Values:
             return value
         if isinstance(value, list | tuple | str | range) or value is None:
             return bool(value)
-        if value.__class__ in _NUMBERS or isinstance(value, Tensor):
+        if value.__class__ in KINDS or isinstance(value, Tensor):
             return bool(value)
         raise NotTraceable("a test of something that is no number")
 
@@ -507,7 +501,7 @@ class Values:
             return "tensor", tuple(value.shape), value.dtype
         if kind is PyNumber:
             return "number", value.kind
-        if kind in _NUMBERS:
+        if kind in KINDS:
             return "constant", kind, value, str(value)
         if isinstance(value, Tensor):
             return "held", id(value), tuple(value.array.shape), value.dtype, value

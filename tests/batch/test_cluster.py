@@ -30,8 +30,8 @@ def test_a_row_that_takes_too_long_is_broken_off():
 
     task = Task(SLOW, "<expr>", "file", "jsonl", Limits(steps=10**9))
     lines = b"\n".join(b'{"x": %d}' % x for x in (1, 77, 3))
-    records, failed, body, _ = compute(pickle.dumps(task), 1, 3, lines, 0.3)
-    assert records == 3 and failed == [(1, 2)] and body.count(b"E0608") == 1
+    found = compute(pickle.dumps(task), Chunk(1, 3, lines), 0.3)
+    assert found.records == 3 and found.failed == [(1, 2)] and found.body.count(b"E0608") == 1
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -69,7 +69,7 @@ def test_a_row_that_ends_every_worker_costs_only_itself(monkeypatch):
             self.given = given
 
         def result(self):
-            if b'"x": 7,' in self.given[3]:
+            if b'"x": 7,' in self.given[1].data:
                 raise distributed.KilledWorker("chunk", None, 3)
             return compute(*self.given)
 

@@ -17,7 +17,8 @@ TAKERS = {"--wrt", "-e", "--set"}
 
 
 def sorted_args(*args):
-    variables = Variables([*FLAGS, *TAKERS])
+    variables = Variables()
+    variables.options = [*FLAGS, *TAKERS]
     return split(args, FLAGS, TAKERS, variables), variables.given
 
 

@@ -16,6 +16,7 @@ def product(x):
 
 def several(a, b, t):
     centred = gradcli.relu(a - a.mean()).sum() + gradcli.sigmoid(b).mean()
+    centred = centred + (a**2 * gradcli.reciprocal(1 + b * b)).sum()
     return (a * gradcli.exp(-b * t)).mean() + centred + gradcli.where(a > b, a * t, b).sum()
 
 

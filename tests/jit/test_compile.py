@@ -372,7 +372,7 @@ def test_modules_are_read_in_every_run():
 
 
 def test_programs_that_are_too_long_run_on_the_engine(monkeypatch):
-    monkeypatch.setattr("gradcli.jit.trace.LONGEST", 100)
+    monkeypatch.setattr("gradcli.jit.trace.Trace.longest", 100)
 
     def chain(x):
         for _ in range(101):

@@ -38,6 +38,11 @@ def both(text: str, forward: bool | None = None, **values: Any) -> tuple:
     by = [name for name, leaf in leaves.items() if leaf.requires_grad]
     made = Generated(program, leaves, by, forward=forward)
     found = made.run(*(leaves[name] for name in by))
+    if forward and not any(leaves[name].shape for name in by):  # by one variable after another
+        each = [Generated(program, leaves, [name], forward=True) for name in by]
+        assert all(one.forward and "reversed" not in one.text for one in each)
+        runs = [one.run(leaves[name]) for one, name in zip(each, by, strict=True)]
+        found = None if None in runs else (runs[0][0], tuple(one[1][0] for one in runs))
     value = program.run(leaves).value
     grads = gradcli.autograd.grad(
         value, [leaves[n] for n in by], allow_unused=True, materialize_grads=True
@@ -151,6 +156,22 @@ MORE = (
     "s = x\nfor a, b in zip((1, 2, 3) * 99, reversed([0.5, 1.5] * 200)):\n"
     "    s = s + a//2*b*w[a]\ns",
     "s = x\nfor v in reversed(linspace(0, 1, 300) * x):\n    s = s * v + x\ns * v",
+    "s = x\nfor i in range(3):\n    if 0 < s < 1 + i:\n        s = s * 1.5\ns",
+    "s = x\nfor i in range(3):\n    s = s*2 if i > 0 < s else s + 1\ns",
+    "s = x\nfor i in range(int(x * 10)):\n    s = s + max(i, s) + (not i)\ns",
+    "s = x\nfor i in range(300):\n    s = s + float(i) * x * 1e-3 + int(i / 2) * 1e-3 + bool(i)\n"
+    "    s = s + pow(i, 2) * 1e-6 * x + pow(i, 0.5) * 1e-3 + (-i // 7) * 0.01\ns",
+    "k = 1\ns = x\nfor i in range(5):\n    k = k / 2 if i > 2 else k * 2\n    s = s * k\ns",
+    "s = x\nfor i in range(5):\n    c = s > 2\n    s = s * 1.5 if c.item() else s * 2\ns",
+    "s = x\nt = tensor(True)\nfor i in range(4):\n    if t and s > 0:\n        s = s * 1.5\ns",
+    "a, b = x, (x, 2.0)\nfor i in range(3):\n    a, b = b[0] * b[1], (a, b[1] + 1)\na",
+    "import math\ns = x\nfor i in range(3):\n    s = s * math.pi + math.sin(i)\ns",
+    "def f(u):\n    for i in range(5):\n        u = u * 1.5\n        if u > 2:\n"
+    "            return u * i\n    return u\nf(x)",
+    "s = x\nassert 1 < 2\nfor i in range(300):\n    assert s > -1e9\n    s = s * 1.01\n"
+    "    if s > 3:\n        break\n    s = s + i * x * 0.001\ns",
+    "z = None\ns = x\nfor i in range(3):\n    s = s * 2 if z is None else s\n"
+    "    if s is not None:\n        s = s + (i in (1, 2)) + (i is None)\ns",
 )  # fmt: skip
 
 
@@ -180,6 +201,8 @@ LISTS = (
     "        y.append(y[-1]*y[-2] + x)\n    s = s*0.1 + sum(y)\ns",
     "n = [1.0]\nfor i in range(300):\n    n.append(n[-1]*0.5 + i)\n"
     "s = x\nfor v in n:\n    s = s*0.9 + v*w[2]\ns",
+    "n = []\nfor i in range(300):\n    n.append(float(i) * 0.01)\nsum(n) * x",
+    "l = [1.0, 2.0]\nl[0] = 3.0\nl[1] += 2\ns = x\nfor v in l:\n    s = s * v\ns",
 )  # fmt: skip
 
 
@@ -200,8 +223,7 @@ def test_programs_agree(name):
 
 @family("name", ["euler", "while", "break", "nested while", "newton", "swap"])
 def test_forward_mode_agrees(name):
-    made, found, want = both(PROGRAMS[name], True, k=0.7, y0=2.0, steps=100)
-    assert made.forward and "reversed" not in made.text
+    _, found, want = both(PROGRAMS[name], True, k=0.7, y0=2.0, steps=100)
     same(found, want)
 
 

@@ -17,6 +17,7 @@ from gradcli import __version__
 from gradcli.cli import inputs, options
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.options import entry
+from gradcli.cli.output import write_record
 from gradcli.cli.streams import opened, standard_input, unwritable
 from gradcli.ops.errors import ValueFault
 
@@ -284,12 +285,11 @@ def _status(path: str | None, as_json: bool) -> int:
     if path is None:
         raise ValueFault("E0907", "gradcli batch status needs a JOURNAL")
     from gradcli.batch.journal import status
-    from gradcli.display.records import dump_json
     from gradcli.language.diagnostics.render import inert
 
     found = status(path)
     if as_json:
-        sys.stdout.write(dump_json({"schema": 1, "ok": True, "command": "batch", **found}) + "\n")
+        write_record("batch", None, **found)
         return 0
     said = {
         "finished": "finished", "halted": "halted at a failure; --resume goes on behind it",

@@ -12,6 +12,7 @@ from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.display.findings import record_of, text_of
+from gradcli.display.values import show_rows
 
 Env = Annotated[bool, option("--env", "Versions and settings instead, for a bug report.")]
 
@@ -25,11 +26,8 @@ def doctor(job: Job, env: Env = False, json: options.Json = False) -> None:
     if env:
         rows = report()
         if json:
-            output.write_record("doctor", env=dict(rows))
-            return
-        width = max(len(name) for name, _ in rows)
-        output.write("".join(f"{name:<{width}}  {value}\n" for name, value in rows))
-        return
+            return output.write_record("doctor", env=dict(rows))
+        return output.write(show_rows(rows) + "\n")
     found = job.examine()
     healthy = not any(f.reaches for f in found)
     watchdog.stop()

@@ -9,6 +9,7 @@ import typer
 from gradcli.cli import inputs, output
 from gradcli.cli.examples import listed
 from gradcli.cli.options import option
+from gradcli.display.values import show_rows
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.ops.errors import ValueFault
 
@@ -20,9 +21,7 @@ def example(
     """Example: gradcli example newton --run"""
     files = listed()
     if name is None:
-        width = max(map(len, files), default=0)
-        for known, path in files.items():
-            output.write(f"{known:<{width}}  {_about(path)}".rstrip() + "\n")
+        output.write(show_rows([(known, _about(path)) for known, path in files.items()]) + "\n")
         return 0
     found = files.get(name) or files.get(f"{name}.grad")
     if found is None:

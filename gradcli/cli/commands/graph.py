@@ -6,6 +6,7 @@ import sys
 from typing import Annotated, Any
 
 from gradcli.cli import options, output, watchdog
+from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.display import graphs
@@ -29,9 +30,7 @@ def graph(
     """Example: gradcli graph "2*dot(x,x)" --x 0,1,2,3 --values"""
     form = format or ("json" if job.json else "text")
     if form not in FORMS:
-        raise ValueFault(
-            "E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMS)}"
-        )
+        raise no_choice("--format", form, FORMS)
     if form == "ir":
         output.write(_program(job))
         return

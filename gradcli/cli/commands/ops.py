@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,6 @@ import typer
 from gradcli.cli import options, output
 from gradcli.cli.operator_table import FACTS, Entry, entries
 from gradcli.cli.options import option
-from gradcli.display.records import dump_json
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.ops.errors import ValueFault
 from gradcli.ops.operator import OPERATORS, Operator
@@ -33,19 +33,20 @@ def ops(
     else:
         shown = asdict(found) | {"aliases": ", ".join(found.aliases)}
     if json:
-        output.write(
-            dump_json({"schema": 1, "ok": True, "command": "ops", "operator": shown}) + "\n"
-        )
-        return
-    width = 22
+        return output.write_record("ops", None, operator=shown)
     if isinstance(found, Operator):
-        lines = [f"{shown['signature']:<{width}} {shown['doc']}"]
-        labels = ("derivative", "saves", "domain", "edges", "aliases", "example")
-        lines += [f"{label:<{width}} {shown[label]}" for label in labels if shown[label]]
+        rows = rows_of(shown)
     else:
-        lines = [f"{found.name:<{width}} {found.doc}", f"{'as in PyTorch':<{width}} "
-                 f"{found.prefixed}", f"{'has':<{width}} {_having(found)}"]  # fmt: skip
-    output.write("\n".join(lines) + "\n")
+        rows = [(found.name, found.doc), ("as in PyTorch", found.prefixed), ("has", _having(found))]
+    output.write("".join(f"{label:<22} {text}\n" for label, text in rows))
+
+
+def rows_of(shown: dict[str, Any]) -> list[tuple[str, str]]:
+    """The ``facts`` of an operator in rows, each with its label; the signature is that of the
+    first."""
+    labels = ("derivative", "saves", "domain", "edges", "aliases", "example")
+    rows = [(label, shown[label]) for label in labels if shown[label]]
+    return [(shown["signature"], shown["doc"]), *rows]
 
 
 def _having(entry: Entry) -> str:
@@ -123,26 +124,17 @@ def _table(kind: str | None, search: str | None, count: bool, as_json: bool) -> 
     for entry in listed:
         families.setdefault(entry.family, []).append(entry)
     if as_json:
-        table = {
-            "schema": 1, "ok": True, "command": "ops",
-            "families": {f: [e.name for e in members] for f, members in families.items()},
-            "operators": [asdict(entry) for entry in listed],
-        }  # fmt: skip
-        output.write(dump_json(table) + "\n")
-        return
+        named = {f: [e.name for e in members] for f, members in families.items()}
+        operators = [asdict(entry) for entry in listed]
+        return output.write_record("ops", None, families=named, operators=operators)
     lines = []
     for family, members in families.items():
         lines.append(f"{family}")
         if search:
             lines += [f"    {entry.name:<28} {entry.doc}" for entry in members] + [""]
             continue
-        line = "   "
-        for entry in members:
-            if len(line) + len(entry.name) > 90:
-                lines.append(line)
-                line = "   "
-            line += f" {entry.name}"
-        lines += [line, ""]
+        names = " ".join(entry.name for entry in members)
+        lines += [*wrap(names, 91, initial_indent=" " * 4, subsequent_indent=" " * 4), ""]
     lines.append("gradcli ops NAME shows an operator's rule, domain and an example.")
     output.write("\n".join(lines) + "\n")
 
@@ -151,10 +143,7 @@ def _count(listed: list[Entry], as_json: bool) -> None:
     counted = {"names": sum(1 + len(entry.aliases) for entry in listed), "functions": len(listed)}
     counted |= {f: sum(getattr(entry, f) for entry in listed) for f in FACTS}
     if as_json:
-        output.write(
-            dump_json({"schema": 1, "ok": True, "command": "ops", "count": counted}) + "\n"
-        )
-        return
+        return output.write_record("ops", None, count=counted)
     labels = {"names": "names", "functions": "functions", **_LABELS}
     lines = [f"{labels[key]:<20} {number:>5}" for key, number in counted.items()]
     output.write("\n".join(lines) + "\n")

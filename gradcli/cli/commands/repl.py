@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from gradcli.cli import options
-from gradcli.cli.options import option
+from gradcli.cli.options import entry
 from gradcli.cli.repl.settings import Settings, WrongSetting
 from gradcli.cli.repl.start import configured, start
 from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
 
-NoConfig = Annotated[bool, option("--no-config", "Neither read config.toml nor keep a history.")]
-MaxSteps = Annotated[int | None, option("--max-steps", "Loop turns and calls allowed.", "N")]
-MaxMem = Annotated[str | None, option("--max-mem", "Memory allowed.", "SIZE")]
-Timeout = Annotated[float | None, option("--timeout", "Seconds for a statement; 0: any.", "S")]
-Color = Annotated[str | None, option("--color", "auto, always or never.")]
+OPTIONS: options.Group = {
+    "dtype": (options.DType, None),
+    "rng": (options.Rng, None),
+    "precision": (options.Precision, None),
+    "color": entry("--color", "auto, always or never."),
+    "no_config": entry(
+        "--no-config", "Neither read config.toml nor keep a history.", default=False
+    ),
+    "max_steps": entry("--max-steps", "Loop turns and calls allowed.", "N", kind=int),
+    "max_mem": entry("--max-mem", "Memory allowed.", "SIZE"),
+    "timeout": entry("--timeout", "Seconds for a statement; 0: any.", "S", kind=float),
+}
+"""Those that are not set leave a setting as the configuration file has it."""
 
 
-def repl(
-    ctx: typer.Context, dtype: options.DType = None, rng: options.Rng = None,
-    precision: options.Precision = None, color: Color = None, no_config: NoConfig = False,
-    max_steps: MaxSteps = None, max_mem: MaxMem = None, timeout: Timeout = None,
-) -> int:  # fmt: skip
+@options.taking(OPTIONS)
+def repl(ctx: typer.Context, no_config: bool, rng: int | None, **asked: Any) -> int:
     """A line is a statement or an expression, and variables stay; :help shows the commands.
 
     Example: gradcli repl
     """
     settings, folder = configured(no_config)
-    asked = {
-        "dtype": dtype, "precision": precision, "color": color, "max_steps": max_steps,
-        "max_mem": max_mem, "timeout": timeout,
-    }  # fmt: skip
     for name, value in asked.items():
         if value is not None:
             _override(settings, name, value)

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from gradcli.cli import options, output
-from gradcli.display.records import dump_json
 from gradcli.language.diagnostics.codes import CODES
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.ops.errors import ValueFault
@@ -24,10 +23,7 @@ def why(
         raise ValueFault("E0907", f"no error code {code}", help=mend)
     title, explanation, example = CODES[name]
     if json:
-        output.write(dump_json({
-            "schema": 1, "ok": True, "command": "why", "code": name, "title": title,
-            "explanation": explanation, "example": example,
-        }) + "\n")  # fmt: skip
-        return
+        found = {"code": name, "title": title, "explanation": explanation, "example": example}
+        return output.write_record("why", None, **found)
     body = "\n".join(f"    {line}" for line in example.splitlines())
     output.write(f"{name}: {title}\n\n{explanation}\n\nExample:\n\n{body}\n")

@@ -13,6 +13,7 @@ from gradcli.cli.repl.messages import translated
 from gradcli.cli.repl.session import LAST_BUT_ONE
 from gradcli.cli.repl.settings import SETTINGS, WrongSetting, unknown_setting
 from gradcli.cli.topics import TOPICS
+from gradcli.display.values import show_rows
 from gradcli.language.diagnostics.render import closest, did_you_mean, inert
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import ValueFault
@@ -36,14 +37,9 @@ def run(shell: Shell, line: str) -> bool:
     name, _, rest = line[1:].strip().partition(" ")
     name = name or "help"
     if name not in ALL:
-        raise unknown(name)
+        help = did_you_mean(name, ALL, "all commands: :help", ":{}")
+        raise ValueFault("E0906", f"no command :{inert(name)}", help=help)
     return ALL[name].work(shell, rest.strip()) is not False
-
-
-def unknown(name: str) -> ValueFault:
-    """The error of a command that there is not."""
-    help = did_you_mean(name, ALL, "all commands: :help", ":{}")
-    return ValueFault("E0906", f"no command :{inert(name)}", help=help)
 
 
 def _vars(shell: Shell, rest: str) -> None:
@@ -67,7 +63,10 @@ def _set(shell: Shell, rest: str) -> None:
     name, _, value = rest.replace("=", " ", 1).partition(" ")
     name = name.replace("-", "_")
     if not name:
-        shell.write(shell.settings.shown() + "\n")
+        values = {k: f"{v:g}" if isinstance(v, float) else str(v)
+                  for k, v in shell.settings.values.items()}  # fmt: skip
+        rows = [(setting.name, values[setting.name], setting.doc) for setting in SETTINGS.values()]
+        shell.write(show_rows(rows) + "\n")
         return
     try:
         if value.strip():
@@ -183,10 +182,8 @@ def _help(shell: Shell, rest: str) -> None:
 def overview() -> str:
     """The text of ``:help``."""
     listed = [n for n in names() if n not in ("jvp", "vjp", "hvp", "eval", "ops", "why")]
-    shown = {f":{name} {ALL[name].given}": ALL[name].doc for name in listed}
-    width = max(map(len, shown))
-    rows = [f"{head:<{width}}  {doc}" for head, doc in shown.items()]
-    return "\n".join([*INTRODUCTION, "", *rows, "", *REST])
+    rows = show_rows([(f":{name} {ALL[name].given}", ALL[name].doc) for name in listed])
+    return "\n".join([*INTRODUCTION, "", rows, "", *REST])
 
 
 INTRODUCTION = (

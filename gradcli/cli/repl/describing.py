@@ -6,7 +6,7 @@ import inspect
 from types import FunctionType
 from typing import Any
 
-from gradcli.cli.commands.ops import facts
+from gradcli.cli.commands.ops import facts, rows_of
 from gradcli.cli.repl.session import LAST_BUT_ONE, Session
 from gradcli.display.values import show_value
 from gradcli.engine import Tensor
@@ -141,13 +141,7 @@ def _source(session: Session, name: str) -> str:
 
 def _operator(op: Any) -> str:
     shown = facts(op)
-    rows = [(shown["signature"], shown["doc"])]
-    for label in ("derivative", "saves", "domain", "edges", "aliases"):
-        if shown[label]:
-            rows.append((label, shown[label]))
-    if shown["example"]:
-        rows.append(("example", shown["example"].replace("gradcli ", ":", 1)))
-    return _rows(rows)
+    return _rows(rows_of({**shown, "example": shown["example"].replace("gradcli ", ":", 1)}))
 
 
 def _doc(function: Any) -> list[tuple[str, str]]:

@@ -78,7 +78,7 @@ class _OfSession(Variables):
     prefix = ":"
 
     def __init__(self, session: Session, command: str, digits: Any) -> None:
-        super().__init__(())
+        super().__init__()
         self.session = session
         self.command = command
         self.digits = digits
@@ -231,16 +231,13 @@ def leaf_names(values: Mapping[str, Any], wrt: Sequence[str] | None = None) -> s
 
 def _limits(own: Limits, asked: Mapping[str, Any]) -> Limits:
     """The session's limits, but for those that an option sets."""
-    group = options.LIMITS
-    named = {"max_steps": "steps", "max_depth": "depth", "max_output": "output"}
-    changed = {
-        field: asked[name] for name, field in named.items()
-        if name in asked and asked[name] != group[name][1]
-    }  # fmt: skip
-    fields = {field: getattr(own, field) for field in ("steps", "memory", "depth", "output")}
-    if asked.get("max_mem", group["max_mem"][1]) != group["max_mem"][1]:
-        changed["memory"] = inputs.read_size(asked["max_mem"])
-    return Limits(**{**fields, **changed})
+    named = {"max_steps": "steps", "max_mem": "memory", "max_depth": "depth",
+             "max_output": "output"}  # fmt: skip
+    found = {field: getattr(own, field) for field in named.values()}
+    for name, field in named.items():
+        if (value := asked.get(name)) not in (None, options.LIMITS[name][1]):
+            found[field] = inputs.read_size(value) if name == "max_mem" else value
+    return Limits(**found)
 
 
 def _near(name: str, known: Sequence[str]) -> str | None:

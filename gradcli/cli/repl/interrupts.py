@@ -26,8 +26,8 @@ class Interrupts:
     ends.
     """
 
-    def __init__(self, leave: Callable[[], Any] | None = None) -> None:
-        self.leave = leave
+    def __init__(self) -> None:
+        self.leave: Callable[[], Any] | None = None
         self.computing = 0  # the number of the computation under way, 0 for none
         self.numbers = 0
         self.pressed = False  # during this computation

@@ -89,14 +89,13 @@ class Session:
     """
 
     def __init__(
-        self, limits: Limits | None = None, write: Callable[[str], Any] | None = None,
-        interrupts: Interrupts | None = None, timeout: float = 0.0, dtype: str | None = None,
-    ) -> None:  # fmt: skip
-        self.limits = limits or Limits()
+        self, write: Callable[[str], Any] | None = None, interrupts: Interrupts | None = None
+    ) -> None:
+        self.limits = Limits()
         self.write = write
         self.interrupts = interrupts or Interrupts()
-        self.timeout = timeout
-        self.dtype = dtype
+        self.timeout = 0.0
+        self.dtype: str | None = None
         self.variables: dict[str, Any] = {}
         self.program: Program | None = None
         self.lines: list[Line] = []
@@ -153,9 +152,9 @@ class Session:
             )  # fmt: skip
             self.lines.append(Line(text, "file", False, False, dtypes.get_default_dtype()))
 
-    def prepared(self, text: str, name: str = "<repl>") -> Program:
+    def prepared(self, text: str) -> Program:
         """A text, checked as a statement of this session. Raises SyntaxFault."""
-        source = Source(_last_but_one(text), name)
+        source = Source(_last_but_one(text), "<repl>")
         with _quoted(source, text):
             return self._checked(source, parse(source, compact=True), "line")
 

@@ -170,17 +170,6 @@ class Settings:
                 )
         return wrong
 
-    def shown(self) -> str:
-        """All settings with their values, a line each."""
-        width = max(map(len, SETTINGS))
-        values = {name: f"{value:g}" if isinstance(value, float) else str(value)
-                  for name, value in self.values.items()}  # fmt: skip
-        broad = max(map(len, values.values()))
-        return "\n".join(
-            f"{name:<{width}}  {values[name]:<{broad}}  {setting.doc}"
-            for name, setting in SETTINGS.items()
-        )
-
 
 def unknown_setting(name: str) -> WrongSetting:
     """The error of a setting that there is not."""

@@ -54,7 +54,9 @@ class Shell:
         self.failed = 0
         self.width: int | None = None
         self.session = Session(
-            write=lambda shown: output.inert_writer(sys.stdout)(shown), interrupts=interrupts
+            # No method: what a print can reach is noted before each statement.
+            write=lambda shown: output.inert_writer(sys.stdout)(shown),
+            interrupts=interrupts,
         )
 
     def begin(self, rng: int | None, given: Iterable[tuple[str, str]]) -> None:

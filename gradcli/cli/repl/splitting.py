@@ -95,17 +95,12 @@ def is_command(text: str) -> bool:
     return text.lstrip()[:1] == ":" or question(text) is not None
 
 
-def is_complete(text: str) -> bool:
-    """Whether Enter runs ``text``: False while the parser could take more.
+def unfinished(text: str) -> Literal["", "line", "block", "bracket", "string"]:
+    """What goes on after ``text``; empty where it is complete, and Enter runs it.
 
     An empty line ends a block, as at Python's own prompt, and an open bracket, which may be a slip.
     A text with a mistake in it is complete: the mistake is to be told.
     """
-    return not unfinished(text)
-
-
-def unfinished(text: str) -> Literal["", "line", "block", "bracket", "string"]:
-    """What goes on after ``text``; empty where it is complete."""
     last = text[text.rfind("\n") + 1 :]
     if text.endswith("\\") or last.lstrip().startswith("@"):  # a decorator
         return "line"

@@ -152,7 +152,7 @@ def _keys(loader: Loader) -> KeyBindings:
             line = splitting.reindented(before, line)
             buffer.insert_text(line)
         text = buffer.text
-        done = at_end and splitting.is_complete(splitting.without_prompts(text))
+        done = at_end and not splitting.unfinished(splitting.without_prompts(text))
         if done or splitting.is_command(text) or not text.strip():
             buffer.validate_and_handle()
         else:

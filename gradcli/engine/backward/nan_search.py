@@ -89,7 +89,7 @@ def _operands(node: Node, known: dict[Any, Any]) -> tuple[Any, ...]:
 
 def _values(root: Tensor) -> tuple[list[Node], dict[Any, Any]]:
     order = sorted(collect([root.edge]), key=attrgetter("seq"))
-    return order, values_of(order, {root.edge: root}, {})
+    return order, values_of(order, {root.edge: root})
 
 
 def first_nonfinite(root: Tensor) -> Finding | None:
@@ -170,7 +170,7 @@ class _Search:
             known = self.known
             if known is None:
                 order = sorted(collect([node]), key=attrgetter("seq"))
-                known = values_of(order, {}, {})
+                known = values_of(order, {})
             finding = Finding(node, np.asarray(raw)[()], _operands(node, known))
             finding.input = number
             if g.__class__ is not Cotangents:

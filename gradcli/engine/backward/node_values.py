@@ -31,14 +31,10 @@ def constant(node: Node, place: int) -> Any:
     return raw(node.saved[place])
 
 
-def values_of(
-    order: list[Node], tensors: Mapping[Node, Tensor], given: Mapping[Node, Any]
-) -> dict[Any, Any]:
-    """Values by node: given, named, saved by a user of the node or by itself, or computed again."""
-    known = {node: raw(value) for node, value in given.items()}
+def values_of(order: list[Node], tensors: Mapping[Node, Tensor]) -> dict[Any, Any]:
+    """Values by node: named, saved by a user of the node or by itself, or computed again."""
+    known: dict[Any, Any] = {}
     for node in order:
-        if node in known:
-            continue
         owner = tensors.get(node)
         if owner is None and node.__class__ is AccumulateGrad:
             owner = node.variable

@@ -1,6 +1,6 @@
 """When a text is complete, and what a pasted session is without its prompts."""
 
-from gradcli.cli.repl.splitting import begins_anew, is_complete, units, without_prompts
+from gradcli.cli.repl.splitting import begins_anew, unfinished, units, without_prompts
 from gradcli.language.syntax.source import Source
 from tests.support.families import family
 
@@ -11,7 +11,7 @@ from tests.support.families import family
     "x = [1,\n",
 ])  # fmt: skip
 def test_complete(text):
-    assert is_complete(text)
+    assert not unfinished(text)
 
 
 @family("text", [
@@ -20,7 +20,7 @@ def test_complete(text):
     "class F(Function):\n    @staticmethod", "@no_grad()",
 ])  # fmt: skip
 def test_not_complete(text):
-    assert not is_complete(text)
+    assert unfinished(text)
 
 
 def test_pasted_prompts():
