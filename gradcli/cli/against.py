@@ -361,7 +361,7 @@ class _Point:
         grad(value, [*self.leaves.values()], weights, create_graph=True, allow_unused=True)
         seen.remove()
         steps = sorted(seen, key=attrgetter("seq"))
-        known = values_of(steps, {value.edge: value}, {})
+        known = values_of(steps, {value.edge: value})
         limits, draw = np.finfo(value.array.dtype), np.random.default_rng(0)
         total = 0.0
         for _ in range(DRAWS):

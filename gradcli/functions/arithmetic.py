@@ -180,8 +180,7 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
         elif kind == 1:  # an unsigned bound counts -1 from the top
             min, max = (None if b is None else input.dtype.entry(b) for b in (min, max))
         return O["clamp"](input, min=min, max=max)
-    if any(map(is_number, (min, max))) and any(getattr(b, "ndim", 0) for b in (min, max)):
-        raise not_a("Tensor", "clamp", "max", 2, max, "give two numbers or two tensors")
+    # A number beside a tensor, which PyTorch refuses, is what ``clamp(x, 0, c)`` says of any c.
     # At a bound the derivative is the input's, as between numbers.
     out = input if min is None else _held(input, min, O["lt"])
     out = out if max is None else _held(out, max, O["gt"])
