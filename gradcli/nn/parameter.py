@@ -136,7 +136,5 @@ def _sharing(kind: Any, data: Any) -> Any:
     flips = getattr(shared, "_flips", False)
     if flips and "_turned" not in vars(kind):  # a class of the user's has no such twin
         shared, flips = shared.resolve_conj().resolve_neg(), False
-    out = object.__new__(kind._turned if flips else kind)
-    out.array = shared.own_array() if flips else shared.array
-    out._dtype, out.edge, out.meta = shared.dtype, None, shared.meta
-    return out
+    shared.__class__ = kind._turned if flips else kind
+    return shared

@@ -328,13 +328,17 @@ def _slope_of_log(x: Any) -> Any:
     try:
         return mT(inv(x))
     except RuntimeFault:
+        if hasattr(x, "each_of"):
+            return x.each_of(_slope_of_log, (x,), {})
         x = x.array if getattr(x, "edge", x) is None else x  # outside of a graph
         if not isinstance(x, np.ndarray) or x.shape[-1] != x.shape[-2]:
             raise
+    if x.ndim == 2:
+        with np.errstate(all="ignore"):
+            return _divided_by_pivots(x)
     out = np.empty_like(x)
-    with np.errstate(all="ignore"):
-        for place in np.ndindex(x.shape[:-2]):
-            out[place] = _divided_by_pivots(x[place])
+    for place in np.ndindex(x.shape[:-2]):  # of a stack others may have an inverse
+        out[place] = _slope_of_log(x[place])
     return out
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import all_finite, isinf, isnan, ones_like, zeros_like
+from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.conversion import in_wider
 from gradcli.ops.declaration import cures
-from gradcli.ops.declaration.batching import Batch, along, reduced, vectors
+from gradcli.ops.declaration.batching import Batch, along, vectors
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, in_rows, laid_as, normal_dim, normal_dims, unreduce
+from gradcli.ops.dims import Dims, in_rows, is_whole, laid_as, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import bad_shape, bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.indexing import getitem
@@ -243,21 +243,15 @@ def _spread(x: Any, dim: Dims, correction: float) -> Any:
     Of all entries, where they are too few, it is inf as the value is, and NaN at the mean.
     """
     away, share = centred(x, dim), count(x.shape, dim) - correction
-    if share.__class__ in (int, float) and share <= 0 and (dim is None or not x.shape):
+    if share.__class__ in (int, float) and share <= 0 and (is_whole(dim) or not x.shape):
         return where(away == 0, math.nan * ones_like(away), math.inf)
     return away / share
-
-
-def _batched_spread(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
-    few = params["dim"] is None and math.prod(batch.args[0].shape) <= params["correction"]
-    return NotImplemented if few else reduced(op, batch, params)
 
 
 var = reduction(
     "var",
     _var,
     lambda x, dim, correction: 2.0 * _spread(x, dim, correction),
-    batching=_batched_spread,
     dtypes="inexact",
     halves="all",
     holds=2,
@@ -286,7 +280,6 @@ std = reduction(
     "std",
     _std,
     lambda x, out, dim, correction: direction(_spread(x, dim, correction), out),
-    batching=_batched_spread,
     dtypes="inexact",
     halves="all",
     holds=3,
@@ -412,11 +405,11 @@ norm = reduction(
 
 def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     reached = x == out
-    if dim is None:  # PyTorch's max(): a NaN is reached too
+    if is_whole(dim):  # PyTorch's max(): a NaN is reached too
         reached = reached | (isnan(x) & isnan(out))
     hits = where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
-    if dim is None:
-        return where(reached, t / sum(hits), 0.0)
+    if is_whole(dim):
+        return where(reached, t / sum(hits, dim, True), 0.0)
     # PyTorch's amax(): where a NaN wins all are NaN, and a product shows in the sign of a zero.
     return t / sum(hits, dim, True) * hits
 
@@ -481,19 +474,16 @@ def _shares(x: Any, out: Any, dim: Dims) -> Any:
     sum: of 1e17 and 1e17 each is a half, where PyTorch has 1 for both.
     """
     shares = exp(x - out)
-    if getattr(out, "__gradcli_traced__", False):  # its numbers are known in a run only
-        size = abs(out)
-        total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)
-        return shares / where(size < np.inf, total, 1.0)
-    known = out
-    while hasattr(known, "content"):  # a batch, or a value with a tangent
-        known = known.content
-    known = getattr(known, "array", known)
-    if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
-        size = np.abs(known)
-        if np.any((size > _COARSE) & (size < np.inf)):
-            shares = shares / where(isinf(out), 1.0, sum(shares, dim, keepdim=True))
-    return shares
+    if not getattr(out, "__gradcli_traced__", False):  # else its numbers are known in a run only
+        known = out
+        while hasattr(known, "content"):  # a batch, or a value with a tangent
+            known = known.content
+        size = np.abs(getattr(known, "array", known))
+        if is_complex(known) or not np.any((size > _COARSE) & (size < np.inf)):
+            return shares
+    size = abs(out)
+    total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)
+    return shares / where(size < np.inf, total, 1.0)
 
 
 logsumexp = reduction(

@@ -21,7 +21,7 @@ from gradcli.ops.comparison import isinf, ones_like, zeros_like
 from gradcli.ops.conversion import in_wider
 from gradcli.ops.cupy_compat import on_host
 from gradcli.ops.declaration import cures
-from gradcli.ops.declaration.batching import Batch
+from gradcli.ops.declaration.batching import Batch, along
 from gradcli.ops.dims import in_rows, normal_dim
 from gradcli.ops.exponential import exp, log_of_both
 from gradcli.ops.indexing import getitem
@@ -253,6 +253,9 @@ logcumsumexp = general(
     numpy="np.logaddexp.accumulate({0}, {dim})",
     latex=r"\operatorname{logcumsumexp}",
     refuses={"bool int": "logcumsumexp_out_cpu"},
+    batching=lambda op, batch, params: (
+        along(op, batch, params) if batch.ranks[0] else NotImplemented  # see _shares
+    ),
 )
 
 

@@ -185,8 +185,8 @@ def note_promoted(value: Any, was: Any, level: int) -> None:
     A batch is kept until then where others see the memory that it had: that of a detached twin.
     """
     meta = bottom(was).meta if value.batch else None
-    twin = meta is not None and (meta if meta.base is None else meta.base._meta()).twin is not None
-    reference = partial(_itself, value) if twin else weakref.ref(value)
+    twins = meta is not None and meta.version.twins
+    reference = partial(_itself, value) if twins else weakref.ref(value)
     running.promoted.setdefault(level, []).append((reference, was))
 
 

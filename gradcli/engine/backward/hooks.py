@@ -293,7 +293,7 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
         meta = have.meta
         if have.array.shape != total.shape or (
             meta is not None
-            and (meta.views or meta.base is not None or meta.twin is not None or meta.inference)
+            and (meta.views or meta.base is not None or meta.version.twins or meta.inference)
         ):
             with no_grad():  # memory of other tensors, which see it
                 write_result(have, OPERATORS["add"], wrap(total, dtypes.dtype_of(total)))

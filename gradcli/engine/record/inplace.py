@@ -133,7 +133,7 @@ def _is_alone(target: Tensor) -> bool:
     """Whether ``target`` is an ordinary array that no other tensor sees a write to."""
     meta, x = target.meta, target.array
     if meta is not None and (
-        meta.base is not None or meta.inference or _original(meta) is not None
+        meta.base is not None or meta.inference or _twins(target)
         or (meta.views and any(view() is not None for view in meta.views))
     ):  # fmt: skip
         return False
@@ -234,8 +234,8 @@ def overtake(target: Tensor) -> None:
     """After ``target`` came to be another view of its memory: other views read the base anew, and
     those that cannot follow end here."""
     base = target if target.meta.base is None else target.meta.base
-    if (original := _original(base.meta)) is not None:
-        _overtaken(original)
+    for twin in _twins(base):
+        _overtaken(twin)
     if base.edge is None:
         _overtaken(base)
         return
@@ -446,8 +446,8 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
         _overtaken(root)
     if mode.watching:
         _tell_of_data(root)
-    if (original := _original(root.meta)) is not None:
-        _overtaken(original)
+    for twin in _twins(root):
+        _overtaken(twin)
     return target
 
 
@@ -456,9 +456,8 @@ def count_unseen_write(target: Tensor) -> None:
     meta = target._meta()
     meta.version.bump()
     root = target if meta.base is None else meta.base
-    for base in (root, _original(root.meta)):
-        if base is not None:
-            _overtaken(base)
+    for base in (root, *_twins(root)):
+        _overtaken(base)
 
 
 def _tell_of_data(root: Tensor) -> None:
@@ -487,12 +486,16 @@ def _tell_of_data(root: Tensor) -> None:
                     follow(data, member)
 
 
-def _original(meta: Meta) -> Tensor | None:
-    """What a tensor was detached from, where that has views, which see a write to the tensor."""
-    tensor: Any = None if meta.twin is None else meta.twin()
-    while tensor is not None and not isinstance(tensor, Plain):  # written to with a tangent since
-        tensor = tensor.content
-    return None if tensor is None or not tensor.meta.views else tensor
+def _twins(root: Tensor) -> list[Tensor]:
+    """What ``root`` was detached from, and that from it, where it has views: these see a write."""
+    found = []
+    for reference in root.meta.version.twins or ():
+        twin: Any = reference()
+        while twin is not None and not isinstance(twin, Plain):  # written to with a tangent since
+            twin = twin.content
+        if twin is not None and twin is not root and twin.meta is not None and twin.meta.views:
+            found.append(twin)
+    return found
 
 
 def _overtaken(base: Tensor) -> None:

@@ -27,16 +27,35 @@ class Slots:
 class Version:
     """Counts writes to one piece of memory; views and detached twins share it."""
 
-    __slots__ = ("number", "place")
+    __slots__ = ("number", "place", "room", "twins")
+    room: int
 
     def __init__(self) -> None:
         self.number = 0
         self.place: Place | None = None  # of the last write
+        # Where one was detached: the bases of all views, which see a write to any of them.
+        self.twins: list[weakref.ref[Tensor]] | None = None
 
     def bump(self) -> None:
         """One more write, by the line of the user's program that is running."""
         self.number += 1
         self.place = here()
+
+    def add_twin(self, base: Tensor, twin: Tensor) -> None:
+        """Note a tensor that was detached from ``base``, or from a view of it."""
+        if self.twins is None:
+            self.twins, self.room = [weakref.ref(base)], 16
+        elif len(self.twins) >= self.room:
+            with sharing:
+                self.room = _tidied(self.twins)
+        self.twins.append(weakref.ref(twin))
+
+
+def _tidied(known: list[weakref.ref[Tensor]]) -> int:
+    """Leave out the tensors that are gone; how many there may be before the next time."""
+    many = len(known)  # another thread may add to the end meanwhile
+    known[:many] = [v for v in known[:many] if v() is not None]
+    return max(16, 2 * len(known))
 
 
 ARGUMENT = "argument"
@@ -48,7 +67,7 @@ class Meta:
 
     __slots__ = (
         "base", "former", "grad", "kept", "made", "outer", "overtaken", "resting", "room", "shown",
-        "twin", "version", "views",
+        "version", "views",
     )  # fmt: skip
     inference = False
     former: Any  # of a view whose base, or which itself, was given other memory: the base it had
@@ -63,8 +82,6 @@ class Meta:
         self.base: Tensor | None = None
         self.grad: Tensor | None = None
         self.kept: Kept | None = None
-        # Of a detached tensor: what it was detached from, whose views see a write to it.
-        self.twin: weakref.ref[Tensor] | None = None
         # For a view that may not be written to where the graph is recorded: how it was made.
         self.made: str | None = None
         self.views: list[weakref.ref[Tensor]] | None = None  # the tensors that share memory
@@ -83,9 +100,7 @@ class Meta:
             self.room = 16
             views = self.views = []
         elif len(views) >= self.room:
-            known = len(views)  # another thread may add to the end meanwhile
-            views[:known] = [v for v in views[:known] if v() is not None]
-            self.room = max(16, 2 * len(views))
+            self.room = _tidied(views)
         return views
 
 

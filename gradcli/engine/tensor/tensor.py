@@ -541,9 +541,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The same memory outside the graph."""
         out = self._alias()  # of a conjugate view, such a view
         meta = self.meta or self._meta()
-        own = out.meta = meta.__class__(meta.version)
-        base = self if meta.base is None else meta.base
-        own.twin = base.meta.twin or weakref.ref(base)
+        out.meta = meta.__class__(meta.version)
+        meta.version.add_twin(self if meta.base is None else meta.base, out)
         return out
 
     def detach_(self) -> Tensor:

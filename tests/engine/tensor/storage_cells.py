@@ -182,6 +182,29 @@ for write in (
             print(str(fault)[:25])
     print(leaf.grad)
 
+# %% views of one twin after a write to another
+for twin in (
+    torch.nn.Parameter, torch.nn.Buffer, lambda v: torch.nn.Parameter(torch.nn.Parameter(v)),
+    lambda v: v.detach().detach(), lambda v: torch.nn.Parameter(v[1:]),
+):  # fmt: skip
+    for write in (
+        lambda v, p: v.mul_(3), lambda v, p: v.data.mul_(3), lambda v, p: p.detach().mul_(3),
+        lambda v, p: v[2:].detach().mul_(3),
+    ):  # fmt: skip
+        v = torch.arange(4.0)
+        p = twin(v).requires_grad_()
+        view, part, row = p[1:], p.split(2)[1], p.view(1, -1).t()
+        loss = (view * 2).sum() + (row * 2).sum()
+        write(v, p)
+        for x in (view, row, p):
+            y = loss + (x * x).sum()
+            print([None if g is None else g.tolist()
+                   for g in torch.autograd.grad(y, (x, p), retain_graph=True)])  # fmt: skip
+        try:
+            print((part * 2).sum())
+        except RuntimeError as fault:
+            print(str(fault)[:25])
+
 # %% several entries of a number
 for write in (
     lambda x, y, e: y.sigmoid_(), lambda x, y, e: x.mul_(3), lambda x, y, e: e[1].mul_(2),
