@@ -478,8 +478,10 @@ def _shares(x: Any, out: Any, dim: Dims) -> Any:
         known = out
         while hasattr(known, "content"):  # a batch, or a value with a tangent
             known = known.content
-        size = np.abs(getattr(known, "array", known))
-        if is_complex(known) or not np.any((size > _COARSE) & (size < np.inf)):
+        known = getattr(known, "array", known)
+        if not isinstance(known, np.ndarray | np.floating) or known.dtype.kind != "f":
+            return shares  # a symbol, or complex
+        if not np.any((np.abs(known) > _COARSE) & (np.abs(known) < np.inf)):
             return shares
     size = abs(out)
     total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)
