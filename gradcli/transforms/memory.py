@@ -154,7 +154,7 @@ def moved(members: Sequence[Any]) -> list:
                 if id(view) not in new:
                     view.meta.base = value
             if views:
-                value.meta.views = [weakref.ref(new.get(id(view), view)) for view in views]
+                value.meta.views[:] = [weakref.ref(new.get(id(view), view)) for view in views]
     return list(new.values())
 
 

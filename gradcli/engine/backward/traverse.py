@@ -18,16 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.backward import hooks
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
-from gradcli.engine.backward.hooks import (
-    accumulate,
-    after,
-    arrive_at_leaf,
-    arriving,
-    before,
-    refuse_interior,
-)
+from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
@@ -191,7 +185,7 @@ def run(
     except (IndexError, TypeError, ValueError):  # of a saved leaf that has another shape by now
         for node in order:
             if node.__class__ is AccumulateGrad and node.extra is not None:
-                refuse_interior(node)
+                hooks.refuse_interior(node)
         raise
     finally:
         restore_errors(errors)

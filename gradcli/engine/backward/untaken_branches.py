@@ -120,14 +120,12 @@ class Choices:
             if np.any(tied):
                 pulled = [r if r is None else np.where(tied, on, r) for r in pulled]
             return pulled  # type: ignore[no-any-return]
-        some = on.__class__ is Cotangents or on.any()
-        mixes = op.kind not in CHOSEN or (op.kind == "bilinear" and not op.entrywise)
+        many = on.__class__ is Cotangents
+        some = many or on.any()
         idle = [
-            None if e is None or on.__class__ is Cotangents
-            else _by_matrix(op, on == 0, e.shape) if mixes
-            else _idle(node, on, on.shape if op.entrywise else e.shape)
+            None if e is None or many else _idle(node, on, on.shape if op.entrywise else e.shape)
             for e in node.edges
-        ]  # fmt: skip
+        ]
         return [
             None if e is None
             else self._weight(node, i) * (np.full(e.shape, 1.0 * some) if at is None else 1.0 - at)
@@ -287,11 +285,13 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
 
 def _idle(node: Node, g: Any, shape: tuple[Any, ...]) -> Any:
     """Where in ``shape`` only zeros of the cotangent lead; None where entries are mixed."""
-    zero = _raw(g) == 0
-    if node.op.kind in ("reduction", "general"):
+    op, zero = node.op, _raw(g) == 0
+    if op.kind not in CHOSEN or (op.kind == "bilinear" and not op.entrywise):
+        return _by_matrix(op, zero, shape)
+    if op.kind in ("reduction", "general"):
         params = node.extra.params if node.extra is not None else {}
         if "dim" not in params:
-            return _by_matrix(node.op, zero, shape)
+            return _by_matrix(op, zero, shape)
         dim = params["dim"]
         if np.shape(zero) == shape and not params.get("keepdim", False):
             # softmax and its like: each entry depends on all along the dimension.

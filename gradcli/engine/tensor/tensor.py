@@ -345,7 +345,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         for view in [self] if base is not None else [v() for v in self.meta.views]:
             root = None if view is None else view.meta.base
             if root is not None and not np.may_share_memory(view.own_array(), root.own_array()):
-                root.meta.views = [v for v in root.meta.views if v() is not view]
+                root.meta.views[:] = [v for v in root.meta.views if v() is not view]
                 view.meta.base, view.meta.former = None, root
 
     @property

@@ -60,17 +60,13 @@ def along(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Operators along one dimension; with None they work on all entries in order."""
     x, rank = batch.values[0], batch.ranks[0]
     dim = params["dim"]
-    if not rank:
-        normal_dims(dim, 0)
-        flat = OPERATORS["reshape"](x, (batch.count, 1))
+    if not rank or dim is None:
+        normal_dims(dim, rank)
+        flat = OPERATORS["reshape"](x, (batch.count, math.prod(x.shape[1:])))
         keep = {"keepdim": False} if "keepdim" in params else {}
         found = op(flat, **{**params, "dim": 1, **keep})
-        return OPERATORS["reshape"](found, (batch.count,))
-    if dim is None:
-        keep = params.get("keepdim", False)
-        flat = OPERATORS["reshape"](x, (batch.count, math.prod(x.shape[1:])))
-        found = op(flat, **{**params, "dim": 1, **({"keepdim": False} if keep else {})})
-        return OPERATORS["reshape"](found, (batch.count,) + (1,) * rank) if keep else found
+        ones = not rank or params.get("keepdim", False)
+        return OPERATORS["reshape"](found, (batch.count,) + (1,) * rank) if ones else found
     if not isinstance(dim, int):
         return NotImplemented
     return op(x, **{**params, "dim": normal_dim(dim, rank) + 1})
