@@ -22,11 +22,6 @@ class Every(tuple[int, ...]):
     __slots__ = ()
 
 
-def is_whole(dim: Dims) -> bool:
-    """Whether a reduction is of all there is in one value, whose rule may differ."""
-    return dim is None or dim.__class__ is Every
-
-
 def in_rows(x: Any) -> Any:
     """``x`` as PyTorch lays out a new array in memory: row after row; a copy where it is not so."""
     if x.flags.c_contiguous:

@@ -336,10 +336,7 @@ def _slope_of_log(x: Any) -> Any:
     if x.ndim == 2:
         with np.errstate(all="ignore"):
             return _divided_by_pivots(x)
-    out = np.empty_like(x)
-    for place in np.ndindex(x.shape[:-2]):  # of a stack others may have an inverse
-        out[place] = _slope_of_log(x[place])
-    return out
+    return np.stack([_slope_of_log(part) for part in x])  # of which others may have an inverse
 
 
 def _divided_by_pivots(a: Any) -> Any:

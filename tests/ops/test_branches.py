@@ -343,6 +343,7 @@ OF_MATRICES = {
     "prod": (lambda x: x.prod(), ((inf, 1.0), (1.0, 2.0))),
     "svdvals": (lambda x: torch.linalg.svdvals(x).sum(), ((0.0, 0.0), (0.0, 0.0))),
     "qr": (lambda x: torch.linalg.qr(x)[1].sum(), ((0.0, 0.0), (0.0, 0.0))),
+    "fmod": (lambda x: torch.fmod(*x).sum(), ((3.0, 2.0), (0.0, 1.0))),
     "product": (lambda x: (x @ torch.linalg.inv(x)).sum(), ((nan, 1.0), (1.0, 2.0))),
 }
 

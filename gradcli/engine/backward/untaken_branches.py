@@ -286,7 +286,7 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
 def _idle(node: Node, g: Any, shape: tuple[Any, ...]) -> Any:
     """Where in ``shape`` only zeros of the cotangent lead; None where entries are mixed."""
     op, zero = node.op, _raw(g) == 0
-    if op.kind not in CHOSEN or (op.kind == "bilinear" and not op.entrywise):
+    if op.kind not in (*CHOSEN, "constant") or (op.kind == "bilinear" and not op.entrywise):
         return _by_matrix(op, zero, shape)
     if op.kind in ("reduction", "general"):
         params = node.extra.params if node.extra is not None else {}

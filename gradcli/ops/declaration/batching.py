@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from gradcli.ops.dims import Every, is_whole, normal_dim, normal_dims
+from gradcli.ops.dims import Every, normal_dim, normal_dims
 from gradcli.ops.operator import OPERATORS, Operator
 
 
@@ -49,7 +49,8 @@ def rule_of(op: Operator) -> Rule | None:
 def reduced(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Reductions over any dimensions."""
     x, rank, dim = batch.values[0], batch.ranks[0], params["dim"]
-    dims = (Every if is_whole(dim) else tuple)(d + 1 for d in normal_dims(dim, rank) or (0,))
+    kind = Every if dim is None or isinstance(dim, Every) else tuple
+    dims = kind(d + 1 for d in normal_dims(dim, rank) or (0,))
     if not rank:
         keep = {"keepdim": False} if "keepdim" in params else {}
         return op(OPERATORS["reshape"](x, (batch.count, 1)), **{**params, "dim": dims, **keep})
