@@ -178,19 +178,17 @@ def _adjugate(x: Any) -> Any:
 
 
 def _by_inverse(x: Any) -> tuple[Any, Any]:
-    """Adjugates by inverses, and the sizes of these: infinite where one matrix is singular, or
-    its determinant has too few digits left.
+    """Adjugates by inverses, and the sizes of these: infinite where a matrix is singular, or its
+    determinant has too few digits left.
 
     Far from singular each entry is exact, not beside the largest alone.
     """
     limits = np.finfo(x.dtype)
-    try:
-        with np.errstate(all="ignore"):
-            inverse, det = np.linalg.inv(x), np.linalg.det(x)[..., None, None]
-            kept = (np.abs(det) > limits.tiny / limits.eps) & np.isfinite(det)
-            return inverse * det, np.where(kept, np.abs(inverse), np.inf)
-    except np.linalg.LinAlgError:
-        return x, np.full(x.shape, np.inf)
+    with np.errstate(all="ignore"):
+        det = np.linalg.det(x)[..., None, None]
+        inverse = np.linalg.inv(np.where(det == 0, np.eye(x.shape[-1], dtype=x.dtype, like=x), x))
+        kept = (np.abs(det) > limits.tiny / limits.eps) & np.isfinite(det)
+        return inverse * det, np.where(kept, np.abs(inverse), np.inf)
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
@@ -364,7 +362,7 @@ def _nothing(x: Any) -> Any:
     return sum(x * 0.0, (-2, -1))
 
 
-logdet = general(
+logdet: Operator = general(
     "logdet",
     _logdet,
     # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.

@@ -38,7 +38,7 @@ from gradcli.ops.products import multiplied
 
 CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 """The kinds of operators whose rules multiply by a slope."""
-_CORE = {vectors: 1, matrices: 2, solved: 2, multiplied: 2}
+_CORE: dict[Any, int] = {vectors: 1, matrices: 2, solved: 2, multiplied: 2}
 """Of how many of the last dimensions one value is made of which an operator takes many."""
 MOVES = frozenset(("joint", "linear", "output", "piecewise_linear"))
 """The kinds of nodes that a pass with slopes of 1 goes through as it is."""
