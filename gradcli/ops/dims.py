@@ -19,8 +19,6 @@ Dims = int | Sequence[int] | None
 class Every(tuple[int, ...]):
     """All dimensions of each element of a batch: a rule that knows None takes them for that."""
 
-    __slots__ = ()
-
 
 def in_rows(x: Any) -> Any:
     """``x`` as PyTorch lays out a new array in memory: row after row; a copy where it is not so."""

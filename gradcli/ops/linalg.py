@@ -88,7 +88,8 @@ def _det(x: Any) -> Any:
     return _not_lost(x, found == 0, found)[0]
 
 
-def _slogdet(x: Any) -> tuple[Any, Any]:
+def _slogdet(x: Any, name: str = "slogdet") -> tuple[Any, Any]:
+    _square(name, x)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     with np.errstate(all="ignore"):
         sign, size = _solved("slogdet", np.linalg.slogdet, wide)
@@ -301,20 +302,9 @@ adjugate_along_two: Operator = general(
 
 
 def _logdet(x: Any) -> Any:
-    _square("logdet", x)
-    sign, size = _slogdet(x)
+    sign, size = _slogdet(x, "logdet")
     found = np.log(sign) + size if x.dtype.kind == "c" else np.where(sign < 0, np.nan, size)
     return found.astype(x.dtype)[()]
-
-
-def _logabsdet(x: Any) -> Any:
-    _square("slogdet", x)
-    return _slogdet(x)[1].astype(x.real.dtype)[()]
-
-
-def _detsign(x: Any) -> Any:
-    _square("slogdet", x)
-    return _slogdet(x)[0].astype(x.dtype)[()]
 
 
 def _slope_of_log(x: Any) -> Any:
@@ -392,7 +382,7 @@ def _real_part(x: Any) -> Any:
 
 logabsdet = general(
     "logabsdet",
-    _logabsdet,
+    lambda x: _slogdet(x)[1].astype(x.real.dtype)[()],
     # A real function of complex numbers, unlike the determinant itself.
     lambda g, x: _column(_column(g)) * _conjugate(_slope_of_log(x)),
     jvp=lambda tx, x: _real_part(sum(_slope_of_log(x) * tx, (-2, -1))),
@@ -424,7 +414,7 @@ def _turned(tx: Any, x: Any, out: Any) -> Any:
 
 detsign = general(
     "detsign",
-    _detsign,
+    lambda x: _slogdet(x)[0].astype(x.dtype)[()],
     _turning,
     jvp=_turned,
     grad_name="LinalgSlogdetBackward0",

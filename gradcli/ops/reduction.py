@@ -409,10 +409,9 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     if whole:  # PyTorch's max(): a NaN is reached too
         reached = reached | (isnan(x) & isnan(out))
     hits = where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
-    if whole:
-        return where(reached, t / sum(hits, dim, True), 0.0)
+    share = t / sum(hits, dim, True)
     # PyTorch's amax(): where a NaN wins all are NaN, and a product shows in the sign of a zero.
-    return t / sum(hits, dim, True) * hits
+    return where(reached, share, 0.0) if whole else share * hits
 
 
 def _extreme(name: str, which: str) -> Operator:

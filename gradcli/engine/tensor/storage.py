@@ -43,8 +43,7 @@ class Version:
     def add_twin(self, base: Tensor, twin: Tensor) -> None:
         """Note a tensor that was detached from ``base``, or from a view of it."""
         if self.twins is None:
-            self.twins = References()
-            self.twins.note(base)
+            self.twins = References([weakref.ref(base)])
         self.twins.note(twin)
 
 
