@@ -478,8 +478,9 @@ def _shares(x: Any, out: Any, dim: Dims) -> Any:
         known = out
         while hasattr(known, "content"):  # a batch, or a value with a tangent
             known = known.content
-        size = np.abs(getattr(known, "array", known))
-        if is_complex(known) or not np.any((size > _COARSE) & (size < np.inf)):
+        known = getattr(known, "array", known)
+        size = np.abs(known) if getattr(getattr(known, "dtype", None), "kind", "") == "f" else 0.0
+        if not np.any((size > _COARSE) & (size < np.inf)):
             return shares
     size = abs(out)
     total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)
