@@ -315,18 +315,14 @@ def _grow(base: Tensor, more: int) -> None:
     uses[id(owner)] += 1 + len(uses.keys() - {id(owner)})
     arrays = (getrefcount(t.array) - uses[id(t.array)] for t in known)
     if current_log() is None and max(getrefcount(owner) - uses[id(owner)], *arrays) > 1:
-        raise _shared()
+        said = "Trying to resize storage that is not resizable: other tensors share it"
+        raise RuntimeFault("E0409", said, help="resize a clone()")
     start = owner.__array_interface__["data"][0]
     data = np.concatenate([owner.ravel(order="K").view(np.uint8), np.zeros(more, np.uint8)])
     for t in known:
         old = t.array
         first = min(t.data_ptr() - start, data.nbytes)  # one without entries may lie beyond
         t.array = np.ndarray(old.shape, old.dtype, data, first, old.strides)
-
-
-def _shared() -> RuntimeFault:
-    said = "Trying to resize storage that is not resizable: other tensors share it"
-    return RuntimeFault("E0409", said, help="resize a clone()")
 
 
 may_be("none", gradient, as_strided, as_strided_scatter, empty_strided, empty_permuted)

@@ -19,13 +19,6 @@ Dims = int | Sequence[int] | None
 class Every(tuple[int, ...]):
     """All dimensions of each element of a batch: a rule that knows None takes them for that."""
 
-    __slots__ = ()
-
-
-def is_whole(dim: Dims) -> bool:
-    """Whether a reduction is of all there is in one value, whose rule may differ."""
-    return dim is None or dim.__class__ is Every
-
 
 def in_rows(x: Any) -> Any:
     """``x`` as PyTorch lays out a new array in memory: row after row; a copy where it is not so."""

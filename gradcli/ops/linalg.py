@@ -88,7 +88,8 @@ def _det(x: Any) -> Any:
     return _not_lost(x, found == 0, found)[0]
 
 
-def _slogdet(x: Any) -> tuple[Any, Any]:
+def _slogdet(x: Any, name: str = "slogdet") -> tuple[Any, Any]:
+    _square(name, x)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     with np.errstate(all="ignore"):
         sign, size = _solved("slogdet", np.linalg.slogdet, wide)
@@ -178,19 +179,17 @@ def _adjugate(x: Any) -> Any:
 
 
 def _by_inverse(x: Any) -> tuple[Any, Any]:
-    """Adjugates by inverses, and the sizes of these: infinite where one matrix is singular, or
-    its determinant has too few digits left.
+    """Adjugates by inverses, and the sizes of these: infinite where a matrix is singular, or its
+    determinant has too few digits left.
 
     Far from singular each entry is exact, not beside the largest alone.
     """
     limits = np.finfo(x.dtype)
-    try:
-        with np.errstate(all="ignore"):
-            inverse, det = np.linalg.inv(x), np.linalg.det(x)[..., None, None]
-            kept = (np.abs(det) > limits.tiny / limits.eps) & np.isfinite(det)
-            return inverse * det, np.where(kept, np.abs(inverse), np.inf)
-    except np.linalg.LinAlgError:
-        return x, np.full(x.shape, np.inf)
+    with np.errstate(all="ignore"):
+        det = np.linalg.det(x)[..., None, None]
+        inverse = np.linalg.inv(np.where(det == 0, np.eye(x.shape[-1], dtype=x.dtype, like=x), x))
+        kept = (np.abs(det) > limits.tiny / limits.eps) & np.isfinite(det)
+        return inverse * det, np.where(kept, np.abs(inverse), np.inf)
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
@@ -303,20 +302,9 @@ adjugate_along_two: Operator = general(
 
 
 def _logdet(x: Any) -> Any:
-    _square("logdet", x)
-    sign, size = _slogdet(x)
+    sign, size = _slogdet(x, "logdet")
     found = np.log(sign) + size if x.dtype.kind == "c" else np.where(sign < 0, np.nan, size)
     return found.astype(x.dtype)[()]
-
-
-def _logabsdet(x: Any) -> Any:
-    _square("slogdet", x)
-    return _slogdet(x)[1].astype(x.real.dtype)[()]
-
-
-def _detsign(x: Any) -> Any:
-    _square("slogdet", x)
-    return _slogdet(x)[0].astype(x.dtype)[()]
 
 
 def _slope_of_log(x: Any) -> Any:
@@ -336,10 +324,7 @@ def _slope_of_log(x: Any) -> Any:
     if x.ndim == 2:
         with np.errstate(all="ignore"):
             return _divided_by_pivots(x)
-    out = np.empty_like(x)
-    for place in np.ndindex(x.shape[:-2]):  # of a stack others may have an inverse
-        out[place] = _slope_of_log(x[place])
-    return out
+    return np.stack([_slope_of_log(part) for part in x])  # of which others may have an inverse
 
 
 def _divided_by_pivots(a: Any) -> Any:
@@ -356,11 +341,7 @@ def _nothing(x: Any) -> Any:
     return sum(x * 0.0, (-2, -1))
 
 
-def _no_log(x: Any) -> Any:
-    return isnan(logdet(x))
-
-
-logdet = general(
+logdet: Operator = general(
     "logdet",
     _logdet,
     # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
@@ -390,7 +371,7 @@ def _real_part(x: Any) -> Any:
 
 logabsdet = general(
     "logabsdet",
-    _logabsdet,
+    lambda x: _slogdet(x)[1].astype(x.real.dtype)[()],
     # A real function of complex numbers, unlike the determinant itself.
     lambda g, x: _column(_column(g)) * _conjugate(_slope_of_log(x)),
     jvp=lambda tx, x: _real_part(sum(_slope_of_log(x) * tx, (-2, -1))),
@@ -423,7 +404,7 @@ def _turned(tx: Any, x: Any, out: Any) -> Any:
 
 detsign = general(
     "detsign",
-    _detsign,
+    lambda x: _slogdet(x)[0].astype(x.dtype)[()],
     _turning,
     jvp=_turned,
     grad_name="LinalgSlogdetBackward0",

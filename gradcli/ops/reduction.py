@@ -15,7 +15,7 @@ from gradcli.ops.conversion import in_wider
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, along, vectors
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, in_rows, is_whole, laid_as, normal_dim, normal_dims, unreduce
+from gradcli.ops.dims import Dims, Every, in_rows, laid_as, normal_dim, normal_dims, unreduce
 from gradcli.ops.errors import bad_shape, bad_value
 from gradcli.ops.exponential import exp
 from gradcli.ops.indexing import getitem
@@ -243,7 +243,8 @@ def _spread(x: Any, dim: Dims, correction: float) -> Any:
     Of all entries, where they are too few, it is inf as the value is, and NaN at the mean.
     """
     away, share = centred(x, dim), count(x.shape, dim) - correction
-    if share.__class__ in (int, float) and share <= 0 and (is_whole(dim) or not x.shape):
+    whole = dim is None or isinstance(dim, Every)
+    if share.__class__ in (int, float) and share <= 0 and (whole or not x.shape):
         return where(away == 0, math.nan * ones_like(away), math.inf)
     return away / share
 
@@ -404,14 +405,13 @@ norm = reduction(
 
 
 def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
-    reached = x == out
-    if is_whole(dim):  # PyTorch's max(): a NaN is reached too
+    reached, whole = x == out, dim is None or isinstance(dim, Every)
+    if whole:  # PyTorch's max(): a NaN is reached too
         reached = reached | (isnan(x) & isnan(out))
     hits = where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
-    if is_whole(dim):
-        return where(reached, t / sum(hits, dim, True), 0.0)
+    share = t / sum(hits, dim, True)
     # PyTorch's amax(): where a NaN wins all are NaN, and a product shows in the sign of a zero.
-    return t / sum(hits, dim, True) * hits
+    return where(reached, share, 0.0) if whole else share * hits
 
 
 def _extreme(name: str, which: str) -> Operator:
@@ -479,9 +479,8 @@ def _shares(x: Any, out: Any, dim: Dims) -> Any:
         while hasattr(known, "content"):  # a batch, or a value with a tangent
             known = known.content
         known = getattr(known, "array", known)
-        if not isinstance(known, np.ndarray | np.floating) or known.dtype.kind != "f":
-            return shares  # a symbol, or complex
-        if not np.any((np.abs(known) > _COARSE) & (np.abs(known) < np.inf)):
+        size = np.abs(known) if getattr(getattr(known, "dtype", None), "kind", "") == "f" else 0.0
+        if not np.any((size > _COARSE) & (size < np.inf)):
             return shares
     size = abs(out)
     total = where(size > _COARSE, sum(shares, dim, keepdim=True), 1.0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -154,7 +153,7 @@ def moved(members: Sequence[Any]) -> list:
                 if id(view) not in new:
                     view.meta.base = value
             if views:
-                value.meta.views = [weakref.ref(new.get(id(view), view)) for view in views]
+                value.meta.views[:] = [weakref.ref(new.get(id(view), view)) for view in views]
     return list(new.values())
 
 
@@ -175,10 +174,6 @@ def put_back(value: Any, was: Any) -> None:
     value.__dict__.pop(ROOT, None), value.__dict__.pop(GIVEN, None)
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
 def note_promoted(value: Any, was: Any, level: int) -> None:
     """Note what a value was before a write made it one of ``level``: it will be that again.
 
@@ -186,7 +181,7 @@ def note_promoted(value: Any, was: Any, level: int) -> None:
     """
     meta = bottom(was).meta if value.batch else None
     twins = meta is not None and meta.version.twins
-    reference = partial(_itself, value) if twins else weakref.ref(value)
+    reference: Any = (lambda: value) if twins else weakref.ref(value)
     running.promoted.setdefault(level, []).append((reference, was))
 
 
@@ -248,4 +243,4 @@ def demote(level: int) -> None:
             if id(reference()) in back:
                 value = back[id(reference())]
                 weak = isinstance(reference, weakref.ref)
-                noted[i] = weakref.ref(value) if weak else partial(_itself, value), was
+                noted[i] = weakref.ref(value) if weak else (lambda value=value: value), was

@@ -322,6 +322,30 @@ y = torch.tensor([1e-200, 0.0, 2.0, 1e-310], requires_grad=True, dtype=torch.flo
 print(torch.autograd.grad(torch.div(x, y, rounding_mode="trunc").sum(), (x, y)))
 print(torch.autograd.grad(torch.nextafter(x, torch.tensor(3.0).double()).sum(), x))
 
+# %% a custom function asks the gradient mode alone, and has a node in inference mode too
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.inference_mode():
+    print(Twice.apply(x).requires_grad)
+    with torch.enable_grad():
+        y = Twice.apply(x)
+        print(y.requires_grad, y.is_inference(), y.is_leaf, (y * 2).requires_grad)
+print((y * 1).requires_grad)
+y.backward(torch.ones(2))
+print(x.grad)
+
 # %% the gradient mode inside inference mode says what it was set to, and records nothing
 x = torch.ones(2, requires_grad=True)
 with torch.inference_mode():

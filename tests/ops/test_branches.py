@@ -332,3 +332,35 @@ def test_the_choice_among_many_entries_is_numpys_to_the_last_bit():
                         got = chosen(condition, a, b)
                         assert got.dtype == expected.dtype and got.strides == expected.strides
                         assert got.tobytes() == expected.tobytes()
+
+
+OF_MATRICES = {
+    "logdet": (torch.logdet, ((1.0, 1.0), (1.0, 1.0))),
+    "det": (torch.linalg.det, ((nan, 1.0), (1.0, 2.0))),
+    "inv": (lambda x: torch.linalg.inv(x).sum(), ((nan, 1.0), (1.0, 2.0))),
+    "solve": (lambda x: torch.linalg.solve(x, x[:1].mT).sum(), ((nan, 1.0), (1.0, 2.0))),
+    "matrix_exp": (lambda x: torch.matrix_exp(x).sum(), ((1e200, 1.0), (1.0, 2.0))),
+    "prod": (lambda x: x.prod(), ((inf, 1.0), (1.0, 2.0))),
+    "svdvals": (lambda x: torch.linalg.svdvals(x).sum(), ((0.0, 0.0), (0.0, 0.0))),
+    "qr": (lambda x: torch.linalg.qr(x)[1].sum(), ((0.0, 0.0), (0.0, 0.0))),
+    "fmod": (lambda x: torch.fmod(*x).sum(), ((3.0, 2.0), (0.0, 1.0))),
+    "product": (lambda x: (x @ torch.linalg.inv(x)).sum(), ((nan, 1.0), (1.0, 2.0))),
+}
+
+
+@family("name", OF_MATRICES)
+def test_each_matrix_of_a_batch_has_its_own_branch(name):
+    function, other = OF_MATRICES[name]
+    batch = torch.tensor([[[2.0, 1.0], [0.5, 3.0]], other], dtype=torch.float64)
+
+    def chosen_of(x, c):
+        return torch.where(c > 0, function(x), 0.0)
+
+    first = torch.func.grad(chosen_of)
+    second = torch.func.grad(lambda x, c: (first(x, c) ** 2).sum())
+    taken = torch.tensor([1.0, -1.0])
+    for derivative in (first, second) if name != "logdet" else (first,):
+        found = torch.func.vmap(derivative)(batch, taken).numpy()
+        for row, x, c in zip(found, batch, taken, strict=True):
+            np.testing.assert_allclose(row, derivative(x, c).numpy())
+        assert derivative is second or not found[1].any()

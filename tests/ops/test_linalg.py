@@ -289,3 +289,10 @@ def test_the_condition_of_a_singular_matrix_has_no_slope():
             assert slopes[0, 0].isnan().all() and slopes[1, 1].isnan().all()
             assert slopes[2, 2].isfinite().all() and not slopes[2, 0].any()
         assert torch.linalg.cond(A, p)[:2].tolist() == [INF, INF]
+
+
+@family("other", (np.zeros((3, 3)), np.full((3, 3), 1e200), np.full((3, 3), np.nan), np.eye(3)))
+def test_small_entries_of_an_adjugate_stay_exact_beside_another_matrix(other):
+    graded = np.array([[1.0, 2.0, 3.0], [0.0, 1e-9, 2.0], [1e-12, 0.0, 3.0]])
+    alone = OPERATORS["adjugate"](graded)
+    np.testing.assert_allclose(OPERATORS["adjugate"](np.stack([graded, other]))[0], alone, 1e-13)

@@ -172,3 +172,43 @@ def test_forward_meets_operands_of_other_types_as_reverse_does(op):
                 continue
             found = func.jvp(function, (x,), (torch.ones_like(x),))[1]
             np.testing.assert_allclose(found, want, rtol=1e-12, err_msg=f"{dtype}")
+
+
+def mixed(array, seed):
+    """Copies of an array, all but the first with numbers that operators take by themselves."""
+    rng = np.random.default_rng(seed)
+    found = [array]
+    for number in (0.0, np.inf, np.nan, 1e17):
+        whole, one = np.full_like(array, number), array.copy()
+        one.flat[rng.integers(one.size)] = number
+        found += [whole, one]
+    tied = np.full_like(array, array.flat[0])
+    return [*found, tied, -array]
+
+
+@family("name", NAMES)
+def test_an_element_of_a_batch_does_not_depend_on_others(name):
+    s = Setting(name)
+    grad = func.grad(s.loss, s.argnums)
+    elements = list(zip(*(mixed(p.numpy(), i) for i, p in enumerate(s.points)), strict=True))
+    for ask in (s.whole, grad, lambda *x: func.jvp(grad, x, s.along)[1]):
+        known = []
+        for element in elements:
+            try:
+                known.append((element, flat(ask(*map(torch.tensor, element)))))
+            except Fault:
+                continue  # a singular matrix
+        stacks = [
+            torch.tensor(np.stack(column)) for column in zip(*(e for e, _ in known), strict=True)
+        ]
+        try:
+            found = func.vmap(ask)(*stacks)
+        except Fault as fault:
+            assert fault.code == "E0414", name  # its shape depends on the numbers
+            continue
+        parts = found if isinstance(found, tuple) else (found,)
+        for i, (_, wanted) in enumerate(known):
+            np.testing.assert_allclose(
+                flat(tuple(part[i] for part in parts)), wanted, rtol=1e-9 if i else 1e-12,
+                atol=1e-9 * np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0),
+            )  # fmt: skip

@@ -238,7 +238,7 @@ def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
                 return
 
 
-def _refuse_interior(leaf: Any) -> None:
+def refuse_interior(leaf: Any) -> None:
     """Raise RuntimeFault (E0409) where a leaf was turned off and then written to in the graph,
     (E0301) where it has been given another shape."""
     owner = leaf.variable
@@ -263,7 +263,7 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
         leaf.step(leaf, total)
         return
     if leaf.extra is not None:
-        _refuse_interior(leaf)
+        refuse_interior(leaf)
 
     # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
     def added(have: Any) -> Any:
@@ -282,7 +282,7 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
 def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
     """Store or add an array. The buffer is the leaf's own, so what may alias another is copied."""
     if leaf.extra is not None:
-        _refuse_interior(leaf)
+        refuse_interior(leaf)
     with sharing:
         have = leaf.grad
         if have is None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.backward import hooks
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
@@ -181,6 +182,11 @@ def run(
             nested(recorded, walk, cotangents, order, arrived, gone)
         else:
             walk(cotangents, order, arrived, gone)
+    except (IndexError, TypeError, ValueError):  # of a saved leaf that has another shape by now
+        for node in order:
+            if node.__class__ is AccumulateGrad and node.extra is not None:
+                hooks.refuse_interior(node)
+        raise
     finally:
         restore_errors(errors)
 

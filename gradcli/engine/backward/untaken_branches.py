@@ -30,11 +30,16 @@ from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.rule_compiler import assemble
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.comparison import all_finite
+from gradcli.ops.declaration.batching import matrices, vectors
 from gradcli.ops.dims import normal_dims
-from gradcli.ops.operator import OPERATORS, is_complex
+from gradcli.ops.linalg import solved
+from gradcli.ops.operator import OPERATORS, Operator, is_complex
+from gradcli.ops.products import multiplied
 
 CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 """The kinds of operators whose rules multiply by a slope."""
+_CORE: dict[Any, int] = {vectors: 1, matrices: 2, solved: 2, multiplied: 2}
+"""Of how many of the last dimensions one value is made of which an operator takes many."""
 MOVES = frozenset(("joint", "linear", "output", "piecewise_linear"))
 """The kinds of nodes that a pass with slopes of 1 goes through as it is."""
 
@@ -115,10 +120,10 @@ class Choices:
             if np.any(tied):
                 pulled = [r if r is None else np.where(tied, on, r) for r in pulled]
             return pulled  # type: ignore[no-any-return]
-        some = on.__class__ is Cotangents or on.any()
-        mixes = op.kind not in CHOSEN or (op.kind == "bilinear" and not op.entrywise)
+        many = on.__class__ is Cotangents
+        some = many or on.any()
         idle = [
-            None if e is None or mixes else _idle(node, on, on.shape if op.entrywise else e.shape)
+            None if e is None or many else _idle(node, on, on.shape if op.entrywise else e.shape)
             for e in node.edges
         ]
         return [
@@ -133,12 +138,12 @@ class Choices:
         op, saved = node.op, self.kept.get(node, node.saved)
         if not (node.weighs and op.inputs[1 - i] in op.vanishes and node in self.made):
             return 1.0
-        if saved.__class__ is not tuple or not saved:
+        if saved.__class__ is not tuple or not saved or node.edges[i] is None:
             return 1.0
         other, zero = node.edges[1 - i], _raw(saved[1 - i]) == 0
         if other is not None and np.any(zero):
             zero = zero & (self._varies(other) == 0)
-        return 1.0 - (zero if op.entrywise else np.all(zero))
+        return 1.0 - (zero if op.entrywise else _by_matrix(op, zero, node.edges[i].shape))
 
     def _varies(self, node: Node) -> Any:
         """Positive where the result of ``node`` depends on anything, on the branches that were
@@ -280,11 +285,13 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
 
 def _idle(node: Node, g: Any, shape: tuple[Any, ...]) -> Any:
     """Where in ``shape`` only zeros of the cotangent lead; None where entries are mixed."""
-    zero = _raw(g) == 0
-    if node.op.kind in ("reduction", "general"):
+    op, zero = node.op, _raw(g) == 0
+    if op.kind not in (*CHOSEN, "constant") or (op.kind == "bilinear" and not op.entrywise):
+        return _by_matrix(op, zero, shape)
+    if op.kind in ("reduction", "general"):
         params = node.extra.params if node.extra is not None else {}
         if "dim" not in params:
-            return np.full(shape, np.all(zero))
+            return _by_matrix(op, zero, shape)
         dim = params["dim"]
         if np.shape(zero) == shape and not params.get("keepdim", False):
             # softmax and its like: each entry depends on all along the dimension.
@@ -295,6 +302,16 @@ def _idle(node: Node, g: Any, shape: tuple[Any, ...]) -> Any:
         return np.broadcast_to(zero, shape)
     except ValueError:
         return None
+
+
+def _by_matrix(op: Operator, zero: Any, shape: tuple[Any, ...]) -> Any:
+    """Where in ``shape`` all of ``zero`` is true: of matrices, or of lines, each by itself."""
+    core = _CORE.get(op.batching, len(shape))
+    lead = shape[: max(len(shape) - core, 0)]
+    if np.shape(zero)[: len(lead)] != lead:
+        lead = ()
+    zero = np.all(zero, axis=tuple(range(len(lead), np.ndim(zero))))
+    return np.broadcast_to(zero.reshape(lead + (1,) * (len(shape) - len(lead))), shape)
 
 
 def _product(node: Node, i: int, g: Any, r: Any, live: Any) -> Any:

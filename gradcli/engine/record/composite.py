@@ -292,6 +292,6 @@ def of_its_own(value: Any) -> Any:
     """
     meta = value.meta if isinstance(value, Plain) else None
     if meta is not None and (base := meta.base) is not None:
-        base.meta.views = [view for view in base.meta.views if view() is not value]
+        base.meta.views[:] = [view for view in base.meta.views if view() is not value]
         value.meta = meta.__class__(meta.version)
     return value

@@ -27,14 +27,13 @@ class Slots:
 class Version:
     """Counts writes to one piece of memory; views and detached twins share it."""
 
-    __slots__ = ("number", "place", "room", "twins")
-    room: int
+    __slots__ = ("number", "place", "twins")
 
     def __init__(self) -> None:
         self.number = 0
         self.place: Place | None = None  # of the last write
         # Where one was detached: the bases of all views, which see a write to any of them.
-        self.twins: list[weakref.ref[Tensor]] | None = None
+        self.twins: References | None = None
 
     def bump(self) -> None:
         """One more write, by the line of the user's program that is running."""
@@ -44,18 +43,23 @@ class Version:
     def add_twin(self, base: Tensor, twin: Tensor) -> None:
         """Note a tensor that was detached from ``base``, or from a view of it."""
         if self.twins is None:
-            self.twins, self.room = [weakref.ref(base)], 16
-        elif len(self.twins) >= self.room:
+            self.twins = References([weakref.ref(base)])
+        self.twins.note(twin)
+
+
+class References(list["weakref.ref[Tensor]"]):
+    """Tensors that are here for as long as something else refers to them."""
+
+    room = 16
+
+    def note(self, tensor: Tensor) -> None:
+        """Add one more; those that are gone make room."""
+        if len(self) >= self.room:
             with sharing:
-                self.room = _tidied(self.twins)
-        self.twins.append(weakref.ref(twin))
-
-
-def _tidied(known: list[weakref.ref[Tensor]]) -> int:
-    """Leave out the tensors that are gone; how many there may be before the next time."""
-    many = len(known)  # another thread may add to the end meanwhile
-    known[:many] = [v for v in known[:many] if v() is not None]
-    return max(16, 2 * len(known))
+                known = len(self)  # another thread may add to the end meanwhile
+                self[:known] = [v for v in self[:known] if v() is not None]
+                self.room = max(16, 2 * len(self))
+        self.append(weakref.ref(tensor))
 
 
 ARGUMENT = "argument"
@@ -66,7 +70,7 @@ class Meta:
     """What few tensors have."""
 
     __slots__ = (
-        "base", "former", "grad", "kept", "made", "outer", "overtaken", "resting", "room", "shown",
+        "base", "former", "grad", "kept", "made", "outer", "overtaken", "resting", "shown",
         "version", "views",
     )  # fmt: skip
     inference = False
@@ -74,7 +78,6 @@ class Meta:
     overtaken: bool  # of a view whose memory was written to while nothing there required a gradient
     outer: Any  # of ``x.data`` that is still in the graph of a transform around: x
     resting: Any  # of a leaf that was turned off: the end of the graph that it was
-    room: int
     shown: list[weakref.ref[Tensor]]  # of what there is such ``data`` of: all of them
 
     def __init__(self, version: Version | None = None) -> None:
@@ -84,24 +87,14 @@ class Meta:
         self.kept: Kept | None = None
         # For a view that may not be written to where the graph is recorded: how it was made.
         self.made: str | None = None
-        self.views: list[weakref.ref[Tensor]] | None = None  # the tensors that share memory
+        self.views: References | None = None  # the tensors that share memory
 
     def add_view(self, view: Tensor) -> None:
-        """Note one more tensor that shares this one's memory; those that are gone make room."""
-        views = self.views
-        if views is None or len(views) >= self.room:
+        """Note one more tensor that shares this one's memory."""
+        if self.views is None:
             with sharing:
-                views = self._with_room()
-        views.append(weakref.ref(view))
-
-    def _with_room(self) -> list[weakref.ref[Tensor]]:
-        views = self.views
-        if views is None:
-            self.room = 16
-            views = self.views = []
-        elif len(views) >= self.room:
-            self.room = _tidied(views)
-        return views
+                self.views = self.views or References()
+        self.views.note(view)
 
 
 class InferenceMeta(Meta):

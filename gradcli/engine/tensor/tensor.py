@@ -345,7 +345,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         for view in [self] if base is not None else [v() for v in self.meta.views]:
             root = None if view is None else view.meta.base
             if root is not None and not np.may_share_memory(view.own_array(), root.own_array()):
-                root.meta.views = [v for v in root.meta.views if v() is not view]
+                root.meta.views[:] = [v for v in root.meta.views if v() is not view]
                 view.meta.base, view.meta.former = None, root
 
     @property
@@ -468,10 +468,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def _views_follow(self) -> None:
         """Views that were made before requires_grad was set require it as this tensor does."""
-        for reference in () if self.meta is None or self.meta.inference else self.meta.views or ():
-            view = reference()
-            if view is None:
-                continue
+        known = () if self.meta is None or self.meta.inference else self.meta.views or ()
+        for view in (view for view in (reference() for reference in known) if view is not None):
             place = Slots.edge.__get__(view)  # type: ignore[attr-defined]
             if place.__class__ is Stale:
                 if self.edge is None and place.source is None:  # nothing is ambiguous any more

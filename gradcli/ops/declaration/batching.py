@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from gradcli.ops.dims import Every, is_whole, normal_dim, normal_dims
+from gradcli.ops.dims import Every, normal_dim, normal_dims
 from gradcli.ops.operator import OPERATORS, Operator
 
 
@@ -49,7 +49,8 @@ def rule_of(op: Operator) -> Rule | None:
 def reduced(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Reductions over any dimensions."""
     x, rank, dim = batch.values[0], batch.ranks[0], params["dim"]
-    dims = (Every if is_whole(dim) else tuple)(d + 1 for d in normal_dims(dim, rank) or (0,))
+    kind = Every if dim is None or isinstance(dim, Every) else tuple
+    dims = kind(d + 1 for d in normal_dims(dim, rank) or (0,))
     if not rank:
         keep = {"keepdim": False} if "keepdim" in params else {}
         return op(OPERATORS["reshape"](x, (batch.count, 1)), **{**params, "dim": dims, **keep})
@@ -60,17 +61,13 @@ def along(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Operators along one dimension; with None they work on all entries in order."""
     x, rank = batch.values[0], batch.ranks[0]
     dim = params["dim"]
-    if not rank:
-        normal_dims(dim, 0)
-        flat = OPERATORS["reshape"](x, (batch.count, 1))
+    if not rank or dim is None:
+        normal_dims(dim, rank)
+        flat = OPERATORS["reshape"](x, (batch.count, math.prod(x.shape[1:])))
         keep = {"keepdim": False} if "keepdim" in params else {}
         found = op(flat, **{**params, "dim": 1, **keep})
-        return OPERATORS["reshape"](found, (batch.count,))
-    if dim is None:
-        keep = params.get("keepdim", False)
-        flat = OPERATORS["reshape"](x, (batch.count, math.prod(x.shape[1:])))
-        found = op(flat, **{**params, "dim": 1, **({"keepdim": False} if keep else {})})
-        return OPERATORS["reshape"](found, (batch.count,) + (1,) * rank) if keep else found
+        ones = not rank or params.get("keepdim", False)
+        return OPERATORS["reshape"](found, (batch.count,) + (1,) * rank) if ones else found
     if not isinstance(dim, int):
         return NotImplemented
     return op(x, **{**params, "dim": normal_dim(dim, rank) + 1})
