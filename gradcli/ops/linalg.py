@@ -346,7 +346,7 @@ logdet: Operator = general(
     _logdet,
     # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
     # It keeps no result, to which ``loss += 1`` may write.
-    lambda g, x: _column(_column(where(_no_log(x), _nothing(x), g))) * _slope_of_log(x),
+    lambda g, x: _column(_column(where(isnan(logdet(x)), _nothing(x), g))) * _slope_of_log(x),
     jvp=lambda tx, x, out: where(out == out, sum(_slope_of_log(x) * tx, (-2, -1)), _nothing(x)),
     grad_name="WhereBackward0",
     refuses={"half": "logdet: Low precision dtypes not supported. Got Half"},
