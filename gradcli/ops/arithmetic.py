@@ -139,7 +139,6 @@ lerp_number = linear(
     _lerp,
     lambda g, weight: g * (1 - weight.conjugate()),
     lambda g, weight: g * weight.conjugate(),
-    holds=2.1,
     doc="From x to y, by `weight` (a number) of the way.",
     grad_name="LerpBackward0",
     halves="all",

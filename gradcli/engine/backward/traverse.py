@@ -14,6 +14,7 @@ from contextvars import copy_context
 from functools import partial
 from itertools import takewhile
 from operator import attrgetter
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -278,7 +279,7 @@ def _walk_plain(
                 g = zeroed.at(node, False)
             kept = node.saved if node.masks or (weighed and node.weighs) else None
             if charged:
-                _charge(node)
+                _charge(node, arrived)
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -324,7 +325,7 @@ def _walk_towards(
         if g is not None or node.foreign:
             kept = node.saved if node.masks or (weighed and node.weighs) else None
             if charged:
-                _charge(node)
+                _charge(node, arrived)
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -345,21 +346,41 @@ def _some_large(order: list[Node]) -> bool:
     return spends() or any(math.prod(n.shape) > LARGE for n in leaves)
 
 
-def _charge(node: Node) -> None:
-    """Account for what a node's rules are about to hold on arrays, where these are no views.
+def _charge(node: Node, arrived: dict[Node, Any]) -> None:
+    """Account for what a node's rules are about to hold on arrays, where these are no views, and
+    for the sums of what they give and what has arrived.
 
     An operator that gives a view charges its copies, what is recorded its operators. Raises
     LimitFault (E0602).
     """
     op = node.op
-    if op.kind == "linear" and (op.moves == "view" or op.variadic):
-        return
-    if op.entrywise:
-        count = math.prod(node.shape)
-    else:
-        count = sum([math.prod(e.shape) for e in node.edges if e is not None])
-    if count > LARGE:
-        charge(math.ceil(held(node) * count * node.dtype.itemsize))
+    wanted = [e for e in node.edges if e is not None]
+    given = sum([math.prod(node.shape if op.entrywise else e.shape) for e in wanted])
+    most: float = 0
+    if not (op.kind == "linear" and (op.moves == "view" or op.variadic)):
+        most = held(node) * (math.prod(node.shape) if op.entrywise else given)
+    added = sum([math.prod(e.shape) for e in wanted if _in_use(arrived.get(e))])
+    if added:
+        most = max(most, min(most, given) + added)
+    if most > LARGE:
+        each = [e.dtype.itemsize for e in wanted if e.dtype is not None]  # of a real part, complex
+        charge(math.ceil(most * max(node.dtype.itemsize, *each)))
+
+
+def _in_use(total: Any) -> bool:
+    """Whether NumPy cannot write a further sum into an array: a view, or one that others have."""
+    if total.__class__ is not np.ndarray:
+        return False
+    return total.base is not None or _references(total) > _ALONE
+
+
+def _references(total: Any) -> int:
+    return getrefcount(total)
+
+
+_place = {0: np.zeros(1)}
+_ALONE = _references(_place.get(0)) + 1
+"""References that ``_in_use`` counts to what only its place has: Python's versions differ."""
 
 
 def _pass_by(node: Node, gone: Freed | None) -> None:
@@ -477,7 +498,7 @@ def _walk(
         if node.leaf:  # a Severed view has hooks for nothing
             continue
         if budget.on:
-            charge(RECORDED) if recorded else _charge(node)
+            charge(RECORDED) if recorded else _charge(node, arrived)
         g = arrived.pop(node, None)
         shut = g is None and node not in offered and node not in zeroed
         if shut:  # what led here leads to others in this pass

@@ -12,6 +12,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
@@ -164,28 +166,40 @@ def held(node: Any) -> float:
     op, cls = node.op, node.__class__
     if op.__class__ is Part or (op.kind == "bilinear" and not op.entrywise):
         return 1.0
-    number = node.shape == ()
-    if number not in cls.held:
-        cls.held[number] = _held(node)
+    params = () if node.extra is None else node.extra.params.values()
+    dtypes = [node.dtype, *[e.dtype for e in node.edges if e is not None and e.dtype is not None]]
+    mixed = any(d.is_complex for d in dtypes)
+    key = (
+        node.shape == (),
+        mixed,
+        *[p if isinstance(p, float | int | str) else None for p in params],
+    )
+    known = cls.held.get(key)
+    if known is None:
+        if len(cls.held) > 50:  # parameters that are computed
+            cls.held.clear()
+        known = cls.held[key] = _held(node, np.dtype(complex if mixed else float))
     wanted = [i for i, e in enumerate(node.edges) if e is not None]
-    most: float = max([k + cls.held[number].get(i, 1.0) for k, i in enumerate(wanted)], default=0.0)
+    most: float = max([k + known.get(i, 1.0) for k, i in enumerate(wanted)], default=0.0)
     return most
 
 
-def _held(node: Any) -> dict[int, float]:
-    """The arrays that a node's rules hold at most, each alone: they are called to be counted."""
+def _held(node: Any, dtype: np.dtype[Any]) -> dict[int, float]:
+    """The arrays of ``dtype`` that a node's rules hold at most, each alone: they are called to be
+    counted."""
     op, cls = node.op, node.__class__
     found = {}
     scope = _scope(op, cls.numbers, lambda rule: rule)
     scope["p"] = op.params if node.extra is None else node.extra.params
     scope |= {f"e{i}": e for i, e in enumerate(node.edges)}
     for i, term in _terms(op, cls.numbers, cls.is_complex, tensors=True).items():
-        count = Count()
+        count = Count(dtype)
         shape = node.shape if op.entrywise else node.edges[i].shape
         for n, number in zip(op.inputs, cls.numbers, strict=True):
             scope[f"v_{n}"] = 2.0 if number else Counted(count, shape)
         reduced = "keepdim" in op.params
-        scope["g"] = scope["out"] = Counted(count, node.shape, not reduced)
+        given = dtype if node.dtype.is_complex else np.dtype(float)
+        scope["g"] = scope["out"] = Counted(count, node.shape, not reduced, dtype=given)
         with suppress(Exception):  # what asks for more than shapes
             made = eval(term, scope)
             found[i] = max(count.most, count.now)
