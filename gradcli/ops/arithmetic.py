@@ -76,7 +76,9 @@ mul = bilinear(
 add_scaled = linear(
     "add_scaled",
     # a type without negative numbers has none for a factor
-    lambda x, y, alpha=1: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
+    lambda x, y, alpha=1: (
+        x + (-(-alpha * y) if alpha.__class__ is int and alpha < 0 else alpha * y)
+    ),
     lambda g: g,
     lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
     grad_name="AddBackward0",
@@ -215,6 +217,7 @@ remainder = elementwise(
     _remainder,
     lambda t: t,
     lambda t, x, y: -t * floor_divide(x, y),
+    holds=1.2,
     numbers="xy",
     dtypes="promote",
     numpy="np.remainder",

@@ -42,6 +42,7 @@ where: Operator = elementwise(
     lambda t, condition: where(condition, 0.0, t),
     jvp=lambda tx, ty, condition: where(condition, tx, ty),
     dtypes="where",
+    holds=1.2,
     doc="x where the condition holds, else y; entry by entry.",
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",

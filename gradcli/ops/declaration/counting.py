@@ -59,7 +59,8 @@ class Counted:
         into = args if op.name == "neg" else into
         alike = size > 0 and all(a.size == size or a.shape == () for a in given)
         spared = alike and any(isinstance(a, Counted) and a.owns == each for a in into)
-        holds = op.holds / dtype.itemsize if op.dtypes == "compare" else op.holds
+        product = op.kind == "bilinear" and not op.entrywise  # that charges its result itself
+        holds = 1.0 if product else op.holds / (dtype.itemsize if op.dtypes == "compare" else 1)
         count.most = max(count.most, count.now + (holds - spared) * each)
         if "keepdim" in op.params:
             return Counted(count, whole.shape, 0, dtype=dtype)
@@ -68,4 +69,4 @@ class Counted:
         return Counted(count, whole.shape, size, min(holds, 1.0) * each, dtype)
 
 
-INTO_THE_FIRST = METHODS.keys() - {"%", "**"}
+INTO_THE_FIRST = METHODS.keys() - {"%", "**", "@"}
