@@ -356,14 +356,16 @@ def _charge(node: Node, arrived: dict[Node, Any]) -> None:
     op = node.op
     wanted = [e for e in node.edges if e is not None]
     given = sum([math.prod(node.shape if op.entrywise else e.shape) for e in wanted])
+    if given <= LARGE:
+        return
     most: float = 0
     if not (op.kind == "linear" and (op.moves == "view" or op.variadic)):
         most = held(node) * (math.prod(node.shape) if op.entrywise else given)
     added = sum([math.prod(e.shape) for e in wanted if _in_use(arrived.get(e))])
     if added:
         most = max(most, min(most, given) + added)
-    if most > LARGE:
-        each = [e.dtype.itemsize for e in wanted if e.dtype is not None]  # of a real part, complex
+    each = [e.dtype.itemsize for e in wanted if e.dtype is not None]  # of a real part, complex
+    if most:
         charge(math.ceil(most * max(node.dtype.itemsize, *each)))
 
 
