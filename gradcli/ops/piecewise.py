@@ -195,6 +195,7 @@ clamp = elementwise(
     lambda t, x, min, max: _inside(t, x, min, max),
     aliases=("clip",),
     dtypes="promote",
+    holds=2,
     grad_name="ClampBackward1",
     doc="x held between two bounds (numbers).",
     edges="slope 1 at a bound",

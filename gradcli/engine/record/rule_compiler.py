@@ -170,6 +170,8 @@ def held(node: Any) -> float:
     edges = [e for e in node.edges if e is not None]
     mixed = any(e.dtype is not None and e.dtype.is_complex for e in (node, *edges))
     smaller = [None if e is None else op.entrywise and e.shape != node.shape for e in node.edges]
+    if smaller.count(True) > 1:  # which together are as large as the result
+        smaller = [None if s is None else False for s in smaller]
     numbers = [p if isinstance(p, float | int | str) else None for p in params]
     key = (node.shape == (), mixed, *smaller, *numbers)
     known = cls.held.get(key)
