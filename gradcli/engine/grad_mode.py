@@ -124,7 +124,7 @@ def unchanged() -> Iterator[None]:
 
 
 of_transforms: list[threading.local] = []
-"""What each thread knows of the transforms that run in it."""
+"""What each thread knows of the transforms and passes that run in it."""
 
 
 def _mode(name: str) -> Any:

@@ -24,7 +24,7 @@ from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
 from gradcli.engine.dtypes import dtype_of
-from gradcli.engine.grad_mode import current, mode, restore
+from gradcli.engine.grad_mode import current, mode, of_transforms, restore
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import (
     AccumulateGrad,
@@ -71,6 +71,7 @@ class _Depth(threading.local):
 
 
 _depth = _Depth()
+of_transforms.append(_depth)
 
 
 def queue_callback(callback: Callable[[], object]) -> None:
@@ -220,18 +221,21 @@ def nested(recorded: bool, walk: Callable[..., None], *ask: Any) -> None:
 def _on_a_fresh_stack(work: Callable[[], None]) -> None:
     """Do ``work`` in a thread of its own, whose stack is empty.
 
-    The modes and the budget of this one hold there too. Raises LimitFault (E0606) where memory does
-    not suffice for a stack.
+    The modes, the budget and the transforms of this one hold there too. Raises LimitFault (E0606)
+    where memory does not suffice for a stack.
     """
     failed: list[BaseException] = []
     begun: list[bool] = []
     context = copy_context()
+    known = [(one, dict(vars(one))) for one in of_transforms if one is not _depth]
     running = _thread.allocate_lock()
     running.acquire()
 
     def guarded() -> None:
         begun.append(True)
         try:
+            for one, here in known:
+                vars(one).update(here)
             context.run(work)
         except BaseException as fault:  # it is raised where the work was asked for
             failed.append(fault)
