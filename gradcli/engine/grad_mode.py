@@ -106,7 +106,7 @@ def unchanged() -> Iterator[None]:
     undo it. Then the transforms that are running are those from before, too.
     """
     state = current()
-    shown = [(vars(one), dict(vars(one))) for one in of_transforms]
+    shown: list[Any] = [(vars(one), dict(vars(one))) for one in of_transforms]
     held = [(v, v.copy()) for _, was in shown for v in was.values() if isinstance(v, list | dict)]
     try:
         yield
@@ -114,10 +114,10 @@ def unchanged() -> Iterator[None]:
         for now, was in (*shown, *held):
             if isinstance(now, list):
                 now[:] = was
-                continue
-            now.update(was)
-            for key in now.keys() - was.keys():
-                del now[key]
+            else:
+                now.update(was)
+                for key in now.keys() - was.keys():
+                    del now[key]
         raise
     finally:
         restore(state)

@@ -368,9 +368,9 @@ def _charge(node: Node, arrived: dict[Node, Any]) -> None:
     added = sum([math.prod(e.shape) for e in wanted if _in_use(arrived.get(e))])
     if added:
         most = max(most, min(most, given) + added)
-    each = [e.dtype.itemsize for e in wanted if e.dtype is not None]  # of a real part, complex
+    each = [e.dtype.itemsize for e in (node, *wanted) if e.dtype]  # of a real part, complex
     if most:
-        charge(math.ceil(most * max(node.dtype.itemsize, *each)))
+        charge(math.ceil(most * max(each)))
 
 
 def _in_use(total: Any) -> bool:
