@@ -363,7 +363,7 @@ def _nothing(x: Any) -> Any:
     return sum(x * 0.0, (-2, -1))
 
 
-logdet = general(
+logdet: Operator = general(
     "logdet",
     _logdet,
     # PyTorch composes it of slogdet and where: below 0 NaN is a branch without a slope.
