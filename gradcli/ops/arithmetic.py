@@ -76,11 +76,10 @@ mul = bilinear(
 add_scaled = linear(
     "add_scaled",
     # a type without negative numbers has none for a factor
-    lambda x, y, alpha=1: (
-        x + (-(-alpha * y) if alpha.__class__ is int and alpha < 0 else alpha * y)
-    ),
+    lambda x, y, alpha=1: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
     lambda g: g,
     lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
+    holds=2,
     grad_name="AddBackward0",
     halves="all",
     doc="x + alpha*y; `add(x, y, alpha=2)`.",
@@ -104,6 +103,7 @@ addcmul = elementwise(
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
     dtypes="promote",
+    holds=2,
     node={"operands": {"": ("self", "tensor1", "tensor2")}},
     doc="x + value*tensor1*tensor2.",
     halves="all",
@@ -141,6 +141,7 @@ lerp_number = linear(
     _lerp,
     lambda g, weight: g * (1 - weight.conjugate()),
     lambda g, weight: g * weight.conjugate(),
+    holds=2.1,
     doc="From x to y, by `weight` (a number) of the way.",
     grad_name="LerpBackward0",
     halves="all",
