@@ -21,7 +21,7 @@ from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.dtypes import default_dtype, float64, set_default_dtype, to_dtype
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, unchanged
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.overloads import stack
 from gradcli.language.diagnostics.runtime import placed
@@ -270,14 +270,13 @@ class Evaluator:
     @contextmanager
     def settings(self) -> Iterator[None]:
         """What holds while rows are evaluated: the default dtype, gradient mode, no warnings."""
-        recording, drawn = mode.grad, random.snapshot()
-        mode.grad = True
+        drawn = random.snapshot()
         try:
             # Infinities are results here, not warnings.
-            with default_dtype(self._default), np.errstate(all="ignore"):
+            with unchanged(), default_dtype(self._default), np.errstate(all="ignore"):
+                mode.grad = True
                 yield
         finally:
-            mode.grad = recording
             random.seed_when_asked(None)
             random.restore(drawn)
 

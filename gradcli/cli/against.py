@@ -208,7 +208,7 @@ def _finding(
     others = [
         s.given[name].shape == s.right[name].shape
         and not _off(job, name, s, programs.get(name), 10 * enough)[0].any()
-        for s in beside
+        for s in (() if differing else beside)
     ]
     chance = not differing and given.shape == right.shape and bool(others) and not any(others)
     agrees = not differing and given.shape == right.shape and not chance
@@ -363,16 +363,18 @@ class _Point:
         steps = sorted(seen, key=attrgetter("seq"))
         known = values_of(steps, {value.edge: value})
         limits, draw = np.finfo(value.array.dtype), np.random.default_rng(0)
-        total = 0.0
-        for _ in range(DRAWS):
-            moved = np.zeros_like(value.array)
-            for g, v in ((seen[k], known[k]) for k in steps if k in known and seen[k].edge):
-                digits = np.clip(limits.eps * np.abs(v), limits.smallest_subnormal, limits.max)
-                turns = draw.choice((1, -1, 1j, -1j)[: 4 if is_complex(g) else 2], g.shape)
-                by = wrap(np.asarray(digits * turns, g.array.dtype), g.dtype)
-                felt = (g * by).sum().real
-                moved += grad(felt, [weights], retain_graph=True, materialize_grads=True)[0].array
-            total = np.maximum(total, np.abs(moved))
+        pairs = [
+            (seen[k], np.clip(limits.eps * np.abs(v), limits.smallest_subnormal, limits.max))
+            for k in steps if (v := known.get(k)) is not None and seen[k].edge
+        ]  # fmt: skip
+        total, cotangents = 0.0, [g for g, _ in pairs]
+        for _ in range(DRAWS if pairs else 0):
+            by = []
+            for g, digits in pairs:
+                turns = draw.choice((1, -1, -1j, 1j)[: 4 if is_complex(g) else 2], g.shape)
+                by.append(wrap(np.asarray(digits * turns, g.array.dtype), g.dtype))
+            (felt,) = grad(cotangents, [weights], by, retain_graph=True, materialize_grads=True)
+            total = np.maximum(total, np.abs(felt.array))
         return total
 
     def by(self, program: Program, name: str) -> Any:

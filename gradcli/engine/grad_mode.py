@@ -103,13 +103,28 @@ def unchanged() -> Iterator[None]:
     """The modes are afterwards what they were, also where a signal broke off a switch of them.
 
     An exception that a signal handler raises may come between a change and the ``try`` that would
-    undo it.
+    undo it. Then the transforms that are running are those from before, too.
     """
     state = current()
+    shown: list[Any] = [(vars(one), dict(vars(one))) for one in of_transforms]
+    held = [(v, v.copy()) for _, was in shown for v in was.values() if isinstance(v, list | dict)]
     try:
         yield
+    except BaseException:
+        for now, was in (*shown, *held):
+            if isinstance(now, list):
+                now[:] = was
+            else:
+                now.update(was)
+                for key in now.keys() - was.keys():
+                    del now[key]
+        raise
     finally:
         restore(state)
+
+
+of_transforms: list[threading.local] = []
+"""What each thread knows of the transforms and passes that run in it."""
 
 
 def _mode(name: str) -> Any:
@@ -218,6 +233,7 @@ class _Transformed(threading.local):
 
 
 transformed = _Transformed()
+of_transforms.append(transformed)
 pushing: dict[int, int] = {}
 """The levels of tangents that are on, in any thread, and how often: once by itself, and once for
 each second run of what was computed there."""

@@ -79,6 +79,7 @@ add_scaled = linear(
     lambda x, y, alpha=1: x - -alpha * y if alpha.__class__ is int and alpha < 0 else x + alpha * y,
     lambda g: g,
     lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
+    holds=2,
     grad_name="AddBackward0",
     halves="all",
     doc="x + alpha*y; `add(x, y, alpha=2)`.",
@@ -102,6 +103,7 @@ addcmul = elementwise(
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
     dtypes="promote",
+    holds=2,
     node={"operands": {"": ("self", "tensor1", "tensor2")}},
     doc="x + value*tensor1*tensor2.",
     halves="all",
@@ -216,6 +218,7 @@ remainder = elementwise(
     _remainder,
     lambda t: t,
     lambda t, x, y: -t * floor_divide(x, y),
+    holds=1.2,
     numbers="xy",
     dtypes="promote",
     numpy="np.remainder",

@@ -119,7 +119,7 @@ of_parts: Operator = linear(
     lambda g: real(g),
     lambda g: imag(g),
     dtypes="inexact",
-    holds=2,
+    holds=3,
     doc="The complex number of two parts; re + im*1j loses the sign of a zero, and infinities.",
     grad_name="ComplexBackward0",
     numpy="{0} + 1j*{1}",

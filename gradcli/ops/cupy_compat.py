@@ -46,6 +46,8 @@ def add_at(target: Any, index: Any, values: Any) -> None:
     lead, rows, merged = found
     shape = (*merged.shape[:lead], *rows.shape, *merged.shape[lead + 1 :])
     values = np.broadcast_to(values, shape)
+    if not values.flags.c_contiguous:
+        charge_shape(shape, values.itemsize)
     values = values.reshape(*merged.shape[:lead], -1, *merged.shape[lead + 1 :])
     row = rows.reshape(-1)
     if lead == merged.ndim - 1 and target.size < row.size * merged.shape[lead]:

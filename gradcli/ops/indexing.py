@@ -259,7 +259,6 @@ def _scatter(x: Any, shape: Sequence[int] = (), index: Any = ()) -> Any:
         out[index] = x
         out += False  # what is added to 0 is no -0.0
     else:
-        charge_copies(x)
         add_at(out, index, x)  # an entry may be named more than once
     return out
 

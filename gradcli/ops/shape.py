@@ -541,7 +541,7 @@ def _tile(x: Any, repeats: Any = ()) -> Any:
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
     sizes = (1,) * (len(repeats) - np.ndim(x)) + np.shape(x)
     each = (1,) * (len(sizes) - len(repeats)) + repeats
-    charge_shape([r * n for r, n in zip(each, sizes, strict=True)])
+    charge_shape([r * n for r, n in zip(each, sizes, strict=True)], x.itemsize)
     out = np.tile(x, repeats)
     return in_rows(out) if out.size else np.copy(out)  # else a view
 

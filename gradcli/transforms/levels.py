@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradcli.engine.grad_mode import begin_pushing, transformed
+from gradcli.engine.grad_mode import begin_pushing, of_transforms, transformed
 
 next_level = itertools.count(2).__next__
 """Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
@@ -67,3 +67,4 @@ class _Running(threading.local):
 
 
 running = _Running()
+of_transforms.append(running)

@@ -381,6 +381,7 @@ def _in_rows(g: Any, leaf: Any, weights: Sequence[Any]) -> Any:
         array, lies = g.own_array(), bottom(leaf).own_array()
         shared = any(np.may_share_memory(array, v.array) for w in weights for v in tensors_of(w))
         if array.mT.flags.c_contiguous and lies[:1].flags.c_contiguous and not shared:
+            charge_shape(array.shape, array.itemsize)
             of_its_own(g).array = np.ascontiguousarray(array)
     return g
 

@@ -154,3 +154,32 @@ def test_modes_are_put_back_where_a_signal_broke_off_their_switch():
         broken_off()
     assert torch.is_grad_enabled()
     assert not torch.is_inference_mode_enabled()
+
+
+def test_transforms_and_passes_are_put_back_where_a_signal_broke_off_their_ends():
+    from gradcli.engine.backward.traverse import DEEP, _depth
+    from gradcli.engine.grad_mode import unchanged
+    from gradcli.transforms.levels import running
+
+    def broken_off():
+        with unchanged():
+            torch.autograd.forward_ad.enter_dual_level()
+            running.vmaps.append(None)
+            _depth.passes = DEEP
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
+    assert not running.vmaps and not running.dual and not _depth.passes
+    with torch.autograd.forward_ad.dual_level():
+        pass
+
+
+def test_passes_inside_many_others_know_the_transforms_around(monkeypatch):
+    from gradcli.engine.backward import traverse
+
+    monkeypatch.setattr(traverse._depth, "passes", traverse.DEEP)  # it gets a stack of its own
+    x = torch.arange(1.0, 4.0)
+    assert torch.func.jacrev(lambda t: t.outer(t).sum(0))(x).tolist() == [
+        [7.0, 1.0, 1.0], [2.0, 8.0, 2.0], [3.0, 3.0, 9.0]
+    ]  # fmt: skip

@@ -83,6 +83,18 @@ def slope(function, *given):
     return gradcli.autograd.grad(function(x, *given[1:]).sum(), x)
 
 
+def kept(function, *given):
+    """A gradient by ``backward()``, which the leaf keeps in memory of its own."""
+    x = given[0].clone().requires_grad_()
+    function(x, *given[1:]).sum().backward()
+    return x
+
+
+def of_orders(x):
+    """Slopes of norms, each of which holds more than the one before."""
+    return [slope(lambda x, p=p: x.norm(p), x) for p in (1, 2, 4.0, 0.5)]
+
+
 PLACES = (ROWS * 7).long() % 2
 SEVERAL = {  # what is held beside the result, which LAPACK does not show to tracemalloc
     "sigmoid": lambda: ROWS.sigmoid(),
@@ -111,6 +123,17 @@ SEVERAL = {  # what is held beside the result, which LAPACK does not show to tra
     "slopes of pieces": lambda: slope(lambda x: sum(x.unbind(0)), ROWS),
     "slopes of running sums": lambda: slope(lambda x: x.cumsum(1), ROWS),
     "slopes of another type": lambda: slope(lambda x: x.float().sin(), ROWS),
+    "slopes that are added": lambda: slope(lambda x: (x * 2.0).sum() + x.sum(), ROWS),
+    "slopes beside one that is passed on": lambda: slope(
+        lambda x: ((y := x + 0) + y.sin()) * ROWS, ROWS
+    ),
+    "slopes that a leaf keeps": lambda: kept(lambda x: x.cos(), ROWS),
+    "slopes of sizes of complex numbers": lambda: slope(gradcli.abs, gradcli.complex(ROWS, ROWS)),
+    "slopes of norms": lambda: of_orders(ROWS),
+    "slopes of cholesky": lambda: slope(gradcli.linalg.cholesky, MATRIX @ MATRIX.T),
+    "complex numbers of two parts": lambda: gradcli.complex(ROWS, ROWS),
+    "a multiple taken off": lambda: gradcli.sub(ROWS, ROWS, alpha=2),
+    "between two bounds": lambda: ROWS.clamp(0.2, 0.4),
     "heaviside": lambda: gradcli.heaviside(ROWS, ROWS),
     "sign": lambda: ROWS.sign(),
     "the larger number": lambda: gradcli.fmax(ROWS, ROWS),

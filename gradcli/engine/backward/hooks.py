@@ -17,6 +17,7 @@ from gradcli.engine.record.inplace import dense, write_result
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_shape
+from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 
 
@@ -287,6 +288,7 @@ def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
         have = leaf.grad
         if have is None:
             if not isinstance(total, np.generic):
+                charge_shape(total.shape, total.itemsize)
                 total = total.copy() if leaf.rows else _copied(total, leaf.owner())
             leaf.grad = wrap(total, leaf.dtype or dtypes.dtype_of(total))
             return

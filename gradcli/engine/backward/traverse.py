@@ -14,6 +14,7 @@ from contextvars import copy_context
 from functools import partial
 from itertools import takewhile
 from operator import attrgetter
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
 from gradcli.engine.dtypes import dtype_of
-from gradcli.engine.grad_mode import current, mode, restore
+from gradcli.engine.grad_mode import current, mode, of_transforms, restore
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import (
     AccumulateGrad,
@@ -71,6 +72,7 @@ class _Depth(threading.local):
 
 
 _depth = _Depth()
+of_transforms.append(_depth)
 
 
 def queue_callback(callback: Callable[[], object]) -> None:
@@ -225,18 +227,21 @@ def nested(recorded: bool, walk: Callable[..., None], *ask: Any) -> None:
 def _on_a_fresh_stack(work: Callable[[], None]) -> None:
     """Do ``work`` in a thread of its own, whose stack is empty.
 
-    The modes and the budget of this one hold there too. Raises LimitFault (E0606) where memory does
-    not suffice for a stack.
+    The modes, the budget and the transforms of this one hold there too. Raises LimitFault (E0606)
+    where memory does not suffice for a stack.
     """
     failed: list[BaseException] = []
     begun: list[bool] = []
     context = copy_context()
+    known = [(one, dict(vars(one))) for one in of_transforms if one is not _depth]
     running = _thread.allocate_lock()
     running.acquire()
 
     def guarded() -> None:
         begun.append(True)
         try:
+            for one, here in known:
+                vars(one).update(here)
             context.run(work)
         except BaseException as fault:  # it is raised where the work was asked for
             failed.append(fault)
@@ -284,7 +289,7 @@ def _walk_plain(
                 g = zeroed.at(node, False)
             kept = node.saved if node.masks or (weighed and node.weighs) else None
             if charged:
-                _charge(node)
+                _charge(node, arrived)
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -330,7 +335,7 @@ def _walk_towards(
         if g is not None or node.foreign:
             kept = node.saved if node.masks or (weighed and node.weighs) else None
             if charged:
-                _charge(node)
+                _charge(node, arrived)
             step = node.step
             if step is None:
                 _step(node, g, arrived, gone, careful)
@@ -351,21 +356,43 @@ def _some_large(order: list[Node]) -> bool:
     return spends() or any(math.prod(n.shape) > LARGE for n in leaves)
 
 
-def _charge(node: Node) -> None:
-    """Account for what a node's rules are about to hold on arrays, where these are no views.
+def _charge(node: Node, arrived: dict[Node, Any]) -> None:
+    """Account for what a node's rules are about to hold on arrays, where these are no views, and
+    for the sums of what they give and what has arrived.
 
     An operator that gives a view charges its copies, what is recorded its operators. Raises
     LimitFault (E0602).
     """
     op = node.op
-    if op.kind == "linear" and (op.moves == "view" or op.variadic):
+    wanted = [e for e in node.edges if e is not None]
+    given = sum([math.prod(node.shape if op.entrywise else e.shape) for e in wanted])
+    if given <= LARGE:
         return
-    if op.entrywise:
-        count = math.prod(node.shape)
-    else:
-        count = sum([math.prod(e.shape) for e in node.edges if e is not None])
-    if count > LARGE:
-        charge(math.ceil(held(node) * count * node.dtype.itemsize))
+    most: float = 0
+    if not (op.kind == "linear" and (op.moves == "view" or op.variadic)):
+        most = held(node) * (math.prod(node.shape) if op.entrywise else given)
+    added = sum([math.prod(e.shape) for e in wanted if _in_use(arrived.get(e))])
+    if added:
+        most = max(most, min(most, given) + added)
+    each = [e.dtype.itemsize for e in (node, *wanted) if e.dtype]  # of a real part, complex
+    if most:
+        charge(math.ceil(most * max(each)))
+
+
+def _in_use(total: Any) -> bool:
+    """Whether NumPy cannot write a further sum into an array: a view, or one that others have."""
+    if total.__class__ is not np.ndarray:
+        return False
+    return total.base is not None or _references(total) > _ALONE
+
+
+def _references(total: Any) -> int:
+    return getrefcount(total)
+
+
+_place = {0: np.zeros(1)}
+_ALONE = _references(_place.get(0)) + 1
+"""References that ``_in_use`` counts to what only its place has: Python's versions differ."""
 
 
 def _pass_by(node: Node, gone: Freed | None) -> None:
@@ -483,7 +510,7 @@ def _walk(
         if node.leaf:  # a Severed view has hooks for nothing
             continue
         if budget.on:
-            charge(RECORDED) if recorded else _charge(node)
+            charge(RECORDED) if recorded else _charge(node, arrived)
         g = arrived.pop(node, None)
         shut = g is None and node not in offered and node not in zeroed
         if shut:  # what led here leads to others in this pass

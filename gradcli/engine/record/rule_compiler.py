@@ -7,10 +7,12 @@ backward pass runs no loop over names. ``pull_recorded`` reads the same rules wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
@@ -164,32 +166,48 @@ def held(node: Any) -> float:
     op, cls = node.op, node.__class__
     if op.__class__ is Part or (op.kind == "bilinear" and not op.entrywise):
         return 1.0
-    number = node.shape == ()
-    if number not in cls.held:
-        cls.held[number] = _held(node)
-    wanted = [i for i, e in enumerate(node.edges) if e is not None]
-    most: float = max([k + cls.held[number].get(i, 1.0) for k, i in enumerate(wanted)], default=0.0)
+    params = () if node.extra is None else node.extra.params.values()
+    edges = [e for e in node.edges if e is not None]
+    mixed = any(e.dtype is not None and e.dtype.is_complex for e in (node, *edges))
+    smaller = [None if e is None else op.entrywise and e.shape != node.shape for e in node.edges]
+    if smaller.count(True) > 1:  # which together are as large as the result
+        smaller = [None if s is None else False for s in smaller]
+    numbers = [p if isinstance(p, float | int | str) else None for p in params]
+    key = (node.shape == (), mixed, *smaller, *numbers)
+    known = cls.held.get(key)
+    if known is None:
+        if len(cls.held) > 50:  # parameters that are computed
+            cls.held.clear()
+        known = cls.held[key] = _held(node, np.dtype(complex if mixed else float), smaller)
+    most: float = max([k + n for k, n in enumerate(known)], default=0.0)
     return most
 
 
-def _held(node: Any) -> dict[int, float]:
-    """The arrays that a node's rules hold at most, each alone: they are called to be counted."""
+def _held(node: Any, dtype: np.dtype[Any], smaller: Sequence[Any]) -> list[float]:
+    """The arrays of ``dtype`` that the rules of a node's edges hold at most, each alone: they are
+    called to be counted. ``smaller`` tells which inputs were broadcast."""
     op, cls = node.op, node.__class__
-    found = {}
+    found = []
     scope = _scope(op, cls.numbers, lambda rule: rule)
     scope["p"] = op.params if node.extra is None else node.extra.params
     scope |= {f"e{i}": e for i, e in enumerate(node.edges)}
-    for i, term in _terms(op, cls.numbers, cls.is_complex, tensors=True).items():
-        count = Count()
-        shape = node.shape if op.entrywise else node.edges[i].shape
-        for n, number in zip(op.inputs, cls.numbers, strict=True):
-            scope[f"v_{n}"] = 2.0 if number else Counted(count, shape)
+    terms = _terms(op, cls.numbers, cls.is_complex, tensors=True)
+    for i, edge in enumerate(node.edges):
+        if edge is None:
+            continue
+        count = Count(dtype)
+        shape = node.shape if op.entrywise else edge.shape
+        for n, number, less in zip(op.inputs, cls.numbers, smaller, strict=True):
+            scope[f"v_{n}"] = 2.0 if number else Counted(count, shape, not less)
         reduced = "keepdim" in op.params
-        scope["g"] = scope["out"] = Counted(count, node.shape, not reduced)
+        given = dtype if node.dtype.is_complex else np.dtype(float)
+        scope["g"] = scope["out"] = Counted(count, node.shape, not reduced, dtype=given)
+        most = 1.0
         with suppress(Exception):  # what asks for more than shapes
-            made = eval(term, scope)
-            found[i] = max(count.most, count.now)
+            made = eval(terms[i], scope)
+            most = max(count.most, count.now)
             del made
+        found.append(most)
     return found
 
 

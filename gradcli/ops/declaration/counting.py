@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli.ops.declaration.infix import METHODS, put_signs
 from gradcli.ops.operator import Operator
 
@@ -12,25 +14,30 @@ from gradcli.ops.operator import Operator
 class Count:
     """Arrays that are held now, and that were at most: those that a rule is given not with them."""
 
-    __slots__ = ("most", "now")
+    __slots__ = ("dtype", "most", "now")
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
         self.now = self.most = 0.0
 
 
 class Counted:
     """Stands for an array in a rule, which is held as long as it would be.
 
-    ``size`` is 1, and 0 of what is reduced; ``owns`` is how much of its memory is its own.
+    ``size`` is 1, and 0 of what is reduced; ``owns`` is how much of its memory is its own, in
+    arrays of the count's ``dtype``: complex, where its own may be real.
     """
 
-    __slots__ = ("count", "owns", "shape", "size")
+    __slots__ = ("count", "dtype", "owns", "shape", "size")
     __gradcli_rank__ = 500
 
-    def __init__(self, count: Count, shape: Any, size: float = 1, owns: float = 0) -> None:
+    def __init__(
+        self, count: Count, shape: Any, size: float = 1, owns: float = 0, dtype: Any = None
+    ) -> None:
         if not hasattr(Counted, "__add__"):
             put_signs(Counted)  # here, where all operators are declared
         self.count, self.shape, self.size, self.owns = count, shape, size, owns
+        self.dtype = dtype or count.dtype
         count.now += owns
 
     def __del__(self) -> None:
@@ -40,18 +47,26 @@ class Counted:
         self, op: Operator, args: Sequence[Any], params: dict[str, Any]
     ) -> Counted:
         count, given = self.count, [a for a in args if isinstance(a, Counted)]
-        whole = max(given, key=lambda a: a.size)
-        size = whole.size
+        whole = max(given, key=lambda a: (a.size, a.dtype.itemsize))
+        size, dtype = whole.size, whole.dtype
+        each = size * dtype.itemsize / count.dtype.itemsize
         # NumPy writes the result of a sign into an operand that nothing else refers to: into any
-        # of a sum or product, else into the first. Not where one is expanded, but for a number,
-        # which must not be the first: NumPy's own numbers are no arrays.
+        # of a sum or product, else into the first, that of a power or remainder into none. Not
+        # where one is expanded, but for a number, which must not be the first: NumPy's own numbers
+        # are no arrays.
         either = op.infix in ("+", "*") and getattr(args[0], "shape", None) != ()
-        into = args if either else args[:1] if op.infix in METHODS else ()
+        into = args if either else args[:1] if op.infix in INTO_THE_FIRST else ()
         into = args if op.name == "neg" else into
         alike = size > 0 and all(a.size == size or a.shape == () for a in given)
-        spared = alike and any(isinstance(a, Counted) and a.owns == size for a in into)
-        holds = op.holds / 8 if op.dtypes == "compare" else op.holds
-        count.most = max(count.most, count.now + (holds - spared) * size)
+        spared = alike and any(isinstance(a, Counted) and a.owns == each for a in into)
+        product = op.kind == "bilinear" and not op.entrywise  # that charges its result itself
+        holds = 1.0 if product else op.holds / (dtype.itemsize if op.dtypes == "compare" else 1)
+        count.most = max(count.most, count.now + (holds - spared) * each)
         if "keepdim" in op.params:
-            return Counted(count, whole.shape, 0)
-        return Counted(count, whole.shape, size, min(holds, 1.0) * size)
+            return Counted(count, whole.shape, 0, dtype=dtype)
+        if op.out == "real" and dtype.kind == "c":
+            dtype, each = np.dtype(float), each / 2
+        return Counted(count, whole.shape, size, min(holds, 1.0) * each, dtype)
+
+
+INTO_THE_FIRST = METHODS.keys() - {"%", "**", "@"}
