@@ -111,6 +111,7 @@ def unchanged() -> Iterator[None]:
     try:
         yield
     except BaseException:
+        begun = {*transformed.dual}
         for now, was in (*shown, *held):
             if isinstance(now, list):
                 now[:] = was
@@ -118,6 +119,7 @@ def unchanged() -> Iterator[None]:
                 now.update(was)
                 for key in now.keys() - was.keys():
                     del now[key]
+        end_pushing(begun - {*transformed.dual})
         raise
     finally:
         restore(state)

@@ -158,7 +158,7 @@ def test_modes_are_put_back_where_a_signal_broke_off_their_switch():
 
 def test_transforms_and_passes_are_put_back_where_a_signal_broke_off_their_ends():
     from gradcli.engine.backward.traverse import DEEP, _depth
-    from gradcli.engine.grad_mode import unchanged
+    from gradcli.engine.grad_mode import pushing, unchanged
     from gradcli.transforms.levels import running
 
     def broken_off():
@@ -170,7 +170,7 @@ def test_transforms_and_passes_are_put_back_where_a_signal_broke_off_their_ends(
 
     with pytest.raises(KeyboardInterrupt):
         broken_off()
-    assert not running.vmaps and not running.dual and not _depth.passes
+    assert not running.vmaps and not running.dual and not pushing and not _depth.passes
     with torch.autograd.forward_ad.dual_level():
         pass
 
