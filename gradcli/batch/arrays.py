@@ -6,6 +6,7 @@ Columns that no program reads may hold anything: only those that are asked for a
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -269,21 +270,15 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
     except OSError as problem:
         said = problem.strerror or str(problem)
         raise ValueFault("E0904", f"cannot read {path}: {said}") from None
-    except (ValueError, EOFError, KeyError) as problem:
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as problem:
         said = "it holds no plain array" if "pickle" in str(problem) else str(problem)
         raise ValueFault("E0904", f"{path} is no {form.upper()} file: {said}") from None
 
 
 def _npz(path: str) -> dict[str, Any]:
     """The arrays of an archive: uncompressed ones are read as they are needed."""
-    import zipfile
-
     found: dict[str, Any] = {}
-    try:
-        archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as problem:
-        raise ValueError(str(problem)) from None
-    with archive:
+    with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             name = info.filename.removesuffix(".npy")
             found[name] = _stored(path, archive, info)

@@ -507,9 +507,9 @@ def _subexpressions(program: Program) -> Iterator[tuple[int, n.Node, bool]]:
 def _ends_in_axis(name: str, count: int) -> bool:
     """Whether the last of so many arguments of a function is an axis without a name."""
     op = OPERATORS.get({"max": "amax", "min": "amin", "sort": "argsort"}.get(name, name))
-    return op is not None and list(op.params)[count - op.arity - 1 : count - op.arity] in (
-        ["dim"], ["dims"],
-    )  # fmt: skip
+    if op is None or count <= op.arity:
+        return False
+    return list(op.params)[count - op.arity - 1 : count - op.arity] in (["dim"], ["dims"])
 
 
 def _other_axes(program: Program) -> Iterator[tuple[str, str]]:

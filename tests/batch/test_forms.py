@@ -224,10 +224,11 @@ def test_files_that_are_no_rows(files):
     np.save(files / "object.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.savez(files / "lengths.npz", a=np.ones(3), b=np.ones(4))
     (files / "text.npz").write_text("no archive")
+    (files / "begun.npy").write_bytes(b"PK\003\004")
     for form, name, code in (
         ("npy", "in.npy", "E0926"), ("npy", "object.npy", "E0904"), ("npz", "text.npz", "E0904"),
         ("npz", "lengths.npz", "E0926"), ("npy", "missing.npy", "E0904"), ("npz", "-", "E0907"),
-        ("npz", os.devnull, "E0904"),
+        ("npz", os.devnull, "E0904"), ("npy", "begun.npy", "E0904"),
     ):  # fmt: skip
         with pytest.raises(Fault) as caught:
             open_arrays(form, name, None)

@@ -129,6 +129,11 @@ MISTAKES = [
 ]  # fmt: skip
 
 
+def test_a_mistake_in_the_gradient_of_a_method_without_arguments(cli):
+    done = cli("check", "x.sum()", "--x", "1,2.5,3", "--against", "x*7 + 1/x")
+    assert done.code == 1 and "disagrees at 3 of 3 entries" in done.out
+
+
 @family("kind, args, formula, said", MISTAKES)
 def test_usual_mistakes_are_named(cli, kind, args, formula, said):
     done = cli("check", *shlex.split(args), "--against", formula, "--json")

@@ -404,3 +404,9 @@ def test_a_norm_whose_order_is_a_variable(cli):
 def test_complex_numbers_and_fancy_indices_have_no_closed_form(cli, call):
     done = cli("diff", *call)
     assert done.code == 1 and "E0701" in done.err and not done.out
+
+
+def test_several_results_have_no_closed_form(cli):
+    for text in ("x, y", "x, x"):
+        done = cli("diff", text, "--x", "1,2,3")
+        assert done.code == 1 and "a tuple has no closed form" in done.err

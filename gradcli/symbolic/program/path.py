@@ -70,6 +70,8 @@ class Tape:
             return value.fresh().index
         if isinstance(value, Tensor):
             value = value.detach().array
+        if isinstance(value, tuple):
+            raise no_closed_form("a tuple")
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
             raise no_closed_form(f"a constant of type {type(value).__name__}")
