@@ -23,6 +23,7 @@ from gradcli.engine.creation.factories import (
     laid,
     like,
     memory_order,
+    primal,
     refuse_kinds,
     requiring,
     shape_of,
@@ -560,8 +561,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     inside = random.drawing.get()
     # A batch is filled as its memory lies, the chances of one element with those of all.
     level = inside.level if inside is not None and inside.randomness == "different" else 0
-    batch = level and isinstance(p, Plain) and self.__gradcli_rank__ == level
-    filled = self.content if batch and isinstance(self.content, Plain) else self
+    filled = primal(self)
+    if level and isinstance(p, Plain) and filled.__gradcli_rank__ == level:
+        inner = primal(filled.content)
+        filled = inner if isinstance(inner, Plain) else filled
     order = memory_order(filled)
     if several and order != sorted(order):
         p = p.expand(filled.shape).permute(*order)
@@ -570,7 +573,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         return laid(
             lambda shape: _bernoulli(own.new_empty(shape), p, generator),
             self,
-            whole=not several or filled is not self,
+            whole=not several or isinstance(filled, Plain),
         )
 
     if isinstance(given, Plain) and given.edge is not None:
