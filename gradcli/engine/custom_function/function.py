@@ -65,9 +65,11 @@ class Function:
         super().__init_subclass__(**options)
         kind: Any = cls
         kind._backward_cls = shown_class(f"{cls.__name__}Backward")
-        if "vjp" in cls.__dict__:
-            both = "backward" in cls.__dict__
-            kind.backward = staticmethod(_two_backwards) if both else cls.__dict__["vjp"]
+        vjp = getattr(cls, "vjp", None)
+        if vjp is not None:
+            unwritten = Function.backward, getattr(super(cls, cls), "vjp", None), vjp
+            one = cls.backward in unwritten
+            kind.backward = staticmethod(vjp if one else _two_backwards)
 
     vmap: Any = None
     generate_vmap_rule = False
