@@ -20,7 +20,7 @@ from gradcli.engine.creation import errors as words
 from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.arguments import UNSAID, Number
-from gradcli.engine.record.composite import by_element, named
+from gradcli.engine.record.composite import by_element, named, primal
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -517,13 +517,6 @@ def logspace(
     wide = "float64" if target.kind < 3 else "complex128"
     powers = linspace(*_bounds(start, end, target), steps, dtype=wide).array
     return finish((base**powers).astype(target.numpy), target, requires_grad, device)
-
-
-def primal(x: Any) -> Any:
-    """``x`` without its tangents, which say nothing of how it lies in memory."""
-    while not getattr(x, "batch", True):
-        x = x.content
-    return x
 
 
 def memory_order(x: Any) -> list[int]:

@@ -23,7 +23,6 @@ from gradcli.engine.creation.factories import (
     laid,
     like,
     memory_order,
-    primal,
     refuse_kinds,
     requiring,
     shape_of,
@@ -33,7 +32,7 @@ from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
-from gradcli.engine.record.composite import bottom, called, named
+from gradcli.engine.record.composite import bottom, called, named, primal
 from gradcli.engine.record.face import face
 from gradcli.engine.record.inplace import check_writable, share_memory, written_twice
 from gradcli.engine.record.out import TARGET, may_be
