@@ -700,7 +700,10 @@ def test_a_jvp_sees_what_was_saved_for_it_and_no_tangent_of_integers():
 
 
 def test_a_jvp_gives_one_tangent_for_each_output_in_its_shape():
-    for bad in (lambda t: t.sum(), lambda t: None, lambda t: (t, t), lambda t: 3):
+    for bad in (
+        lambda t: t.sum(), lambda t: None, lambda t: (t, t), lambda t: 3, lambda t: t.long(),
+        lambda t: t * 1j,
+    ):  # fmt: skip
         body = {
             "forward": staticmethod(lambda ctx, x: x * 2),
             "jvp": staticmethod(lambda ctx, t, bad=bad: bad(t)),
