@@ -536,8 +536,8 @@ def geqrf(input: Any) -> Any:
     lead = tuple(input.shape[:-2])
     made = in_columns(a.reshape(input.shape)), tau.reshape(*lead, min(m, n))
     both = (wrap(v.astype(input.dtype.numpy), input.dtype) for v in made)
-    a, tau = (without_derivative(v, (input,), "geqrf", "GeqrfBackward0") for v in both)
-    return results("geqrf", a=a, tau=tau)
+    both = (without_derivative(v, (input,), "geqrf", "GeqrfBackward0") for v in both)
+    return results("geqrf", **dict(zip(("a", "tau"), both, strict=True)))
 
 
 def cholesky_solve(B: Any, L: Tensor, upper: bool = False) -> Any:

@@ -35,8 +35,8 @@ def _underived(name: str, array: np.ndarray, *sources: Any) -> Any:
     """The result of one of these functions, of which PyTorch has no derivative."""
     name = f"linalg_ldl_{name}"
     said = f"derivative for aten::{name} is not implemented"
-    made = wrap(array, sources[0].dtype)
-    return without_derivative(made, sources, name, "NotImplemented", said)
+    found = wrap(array, sources[0].dtype)
+    return without_derivative(found, sources, name, "NotImplemented", said)
 
 
 @by_element

@@ -62,10 +62,7 @@ def _has_tangent(gradient: Any) -> bool:
 
 
 def increment_version(tensor: Any) -> None:
-    """Count a write to ``tensor``, or to each of several, that autograd could not see.
-
-    Raises RuntimeFault (E0302) for what is no tensor.
-    """
+    """Count a write unseen by autograd to ``tensor``, or to each of several; else raises E0302."""
     several = isinstance(tensor, Iterable) and not isinstance(tensor, Tensor)
     for t in tensor if several else (tensor,):
         if not isinstance(t, Tensor):
