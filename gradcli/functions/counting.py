@@ -67,7 +67,7 @@ def unique(
 def _found(
     name: tuple[str, str], input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool
 ) -> Any:
-    out = [without_derivative(wrap(values, input.dtype), input, *name)]
+    out = [without_derivative(wrap(values, input.dtype), (input,), *name)]
     for part, is_wanted in zip((inverse, counts), wanted, strict=True):
         if is_wanted:
             out.append(wrap(np.asarray(part, dtype=np.int64), dtypes.int64))
@@ -205,7 +205,7 @@ def histogramdd(
     def of_input(numbers: np.ndarray) -> Any:  # which the ends of the range are
         said = "derivative for aten::histogram is not implemented"
         found = wrap(numbers, input.dtype)
-        return without_derivative(found, input, "histogram", "NotImplemented", said)
+        return without_derivative(found, (input,), "histogram", "NotImplemented", said)
 
     if density:
         hist = hist / O["sum"](hist)

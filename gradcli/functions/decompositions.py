@@ -14,7 +14,6 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.creation.sampling import randn
 from gradcli.engine.custom_function.function import without_derivative
-from gradcli.engine.grad_mode import mode
 from gradcli.engine.named_tuples import results, return_type
 from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import (
@@ -24,6 +23,7 @@ from gradcli.engine.record.composite import (
     columnwise,
     is_batch,
     of_its_own,
+    primal,
     rowwise,
 )
 from gradcli.engine.record.dtype_checks import same_dtype
@@ -34,16 +34,8 @@ from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.matrices import adjoint, of_matrices, one_triangle
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.dims import in_columns
-from gradcli.ops.errors import (
-    LinAlgFault,
-    UnwrittenFault,
-    bad_argument,
-    bad_dtype,
-    bad_shape,
-    bad_value,
-)
+from gradcli.ops.errors import LinAlgFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import differentiated
 
 __all__ = [
     "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh",
@@ -120,7 +112,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     u, s, vh = _svd(A)
     m, n = A.shape[-2:]
     if full_matrices and m != n:
-        if is_batch(A):
+        if is_batch(primal(A)):
             return A.each_of(svd, (A,), {})
         whole = np.linalg.svd(A.array, full_matrices=True)
         if m > n:
@@ -178,7 +170,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
         q, r = _part(joined, 0, m, m), _part(joined, m * m, m, m)
         r = _O["cat"](r, _mH(q) @ A[..., m:], dim=-1)
     if mode == "r" or (mode == "complete" and m > n):
-        if is_batch(A):
+        if is_batch(primal(A)):
             return A.each_of(qr, (A, mode), {})
         said = "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
         q, r = A.detach().new_zeros((0,)), r.detach()
@@ -191,7 +183,8 @@ def qr(A: Any, mode: str = "reduced") -> Any:
         else:
             whole = np.linalg.qr(A.array, mode="complete")
             q, r = (columnwise(wrap(part.astype(A.dtype.numpy), A.dtype)) for part in whole)
-        q, r = (without_derivative(v, A, "linalg_qr", "LinalgQrBackward0", said) for v in (q, r))
+        name = "linalg_qr", "LinalgQrBackward0", said
+        q, r = (without_derivative(v, (A,), *name) for v in (q, r))
     else:
         q, r = outputs("LinalgQrBackward0", (columnwise(q), columnwise(r)), A)
     return results("linalg_qr", Q=q, R=r)
@@ -524,14 +517,6 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     return called(columnwise(found), "OrmqrBackward0", input, tau, other)
 
 
-def refuse_asked(name: str, instead: str, *values: Any) -> None:
-    """Raise UnwrittenFault (E0405) where a derivative of the function ``name`` by one of its
-    arguments may be asked for: ``instead`` has one."""
-    if any(differentiated(v) and (mode.grad or not isinstance(v, Plain)) for v in values):
-        said = f"the derivative for '{name}' is not implemented."
-        raise UnwrittenFault("E0405", said, help=f"{instead} has one")
-
-
 @by_element
 def geqrf(input: Any) -> Any:
     """``(a, tau)``: R in the upper triangle of a, the reflections below it; see ``ormqr``.
@@ -539,7 +524,6 @@ def geqrf(input: Any) -> Any:
     No derivative, as in PyTorch: ``qr`` has one. Raises UnwrittenFault (E0405) where it is asked
     for.
     """
-    refuse_asked("geqrf", "linalg.qr", input)
     of_matrices("torch.geqrf: input", input)
     refuse_kinds("bool int half", "geqrf_cpu", input.dtype)
     m, n = input.shape[-2:]
@@ -550,11 +534,10 @@ def geqrf(input: Any) -> Any:
     a = np.stack([h.T for h, _ in found]) if found else flat
     tau = np.stack([t for _, t in found]) if found else np.zeros((0, min(m, n)), flat.dtype)
     lead = tuple(input.shape[:-2])
-    return results(
-        "geqrf",
-        a=wrap(in_columns(a.reshape(input.shape).astype(input.dtype.numpy)), input.dtype),
-        tau=wrap(tau.reshape(*lead, min(m, n)).astype(input.dtype.numpy), input.dtype),
-    )
+    made = in_columns(a.reshape(input.shape)), tau.reshape(*lead, min(m, n))
+    both = (wrap(v.astype(input.dtype.numpy), input.dtype) for v in made)
+    both = (without_derivative(v, (input,), "geqrf", "GeqrfBackward0") for v in both)
+    return results("geqrf", **dict(zip(("a", "tau"), both, strict=True)))
 
 
 def cholesky_solve(B: Any, L: Tensor, upper: bool = False) -> Any:

@@ -11,17 +11,11 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.functions.decompositions import (
-    of_floats,
-    of_one_dtype,
-    of_pivots,
-    of_rows,
-    of_squares,
-    refuse_asked,
-)
+from gradcli.functions.decompositions import of_floats, of_one_dtype, of_pivots, of_rows, of_squares
 from gradcli.ops.dims import in_columns, normal_dim
 from gradcli.ops.errors import LinAlgFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
@@ -37,17 +31,24 @@ def _lapack(hermitian: bool, ending: str, *arrays: Any) -> Any:
     return functions[0]
 
 
+def _underived(name: str, array: np.ndarray, *sources: Any) -> Any:
+    """The result of one of these functions, of which PyTorch has no derivative."""
+    name = f"linalg_ldl_{name}"
+    said = f"derivative for aten::{name} is not implemented"
+    found = wrap(array, sources[0].dtype)
+    return without_derivative(found, sources, name, "NotImplemented", said)
+
+
 @by_element
 def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """``(LD, pivots, info)``: ``ldl_factor``, and 0 or which entry of D is 0, counted from 1.
 
-    Raises RuntimeFault (E0301) unless square, UnwrittenFault (E0405) where a gradient would be
-    recorded, and LinAlgFault (E0304) for a singular D where ``check_errors``.
+    Raises RuntimeFault (E0301) unless square, (E0405) where a gradient is asked for, and
+    LinAlgFault (E0304) for a singular D where ``check_errors``.
     """
     of_squares("torch.linalg.ldl_factor_ex", A)
     of_floats("torch.linalg.ldl_factor_ex", A)
     refuse_kinds("half", "ldl_factor_kernel_cpu", A.dtype)
-    refuse_asked("linalg.ldl_factor", "linalg.solve", A)
     charge_shape((2, *A.shape))
     raw = np.asarray(A.array)
     factor = _lapack(hermitian, "trf", raw)
@@ -60,7 +61,7 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     if check_errors and info.any():
         raise LinAlgFault("E0304", "linalg.ldl_factor_ex: D has a zero on its diagonal")
     return results(
-        "linalg_ldl_factor_ex", LD=wrap(in_columns(both), A.dtype),
+        "linalg_ldl_factor_ex", LD=_underived("factor_ex", in_columns(both), A),
         pivots=wrap(pivots, dtypes.int32), info=wrap(info[()], dtypes.int32),
     )  # fmt: skip
 
@@ -99,7 +100,6 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     of_one_dtype(title, B=B, LD=LD)
     of_rows("ldl", LD, pivots)
     refuse_kinds("half", "ldl_solve_kernel_cpu", LD.dtype)
-    refuse_asked("linalg.ldl_solve", "linalg.solve", LD, B)
     lead = np.broadcast_shapes(tuple(LD.shape[:-2]), tuple(B.shape[:-2]))
     charge_shape((*lead, *B.shape[-2:]))
     factors = np.broadcast_to(LD.array, (*lead, n, n))
@@ -110,4 +110,4 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     if out.size:
         for place in np.ndindex(lead):
             out[place] = solve(factors[place], order[place], sides[place], lower=True)[0]
-    return wrap(in_columns(out), B.dtype)
+    return _underived("solve", in_columns(out), B, LD)

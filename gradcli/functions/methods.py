@@ -190,7 +190,7 @@ def _set(
         # No gradient leads from here to what either was computed from.
         asks = given if self.edge is None else self
         said = "derivative for set_ is not implemented"
-        self.edge = without_derivative(self, asks, "set_", "NotImplemented", said).edge
+        self.edge = without_derivative(self, (asks,), "set_", "NotImplemented", said).edge
     return self
 
 

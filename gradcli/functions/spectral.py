@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine.creation.factories import finish
 from gradcli.engine.dtypes import get_default_dtype, to_dtype
 from gradcli.engine.record.arguments import Anything, Asked
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import bottom, called
 from gradcli.engine.record.composite import named as named_function
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
@@ -133,7 +133,7 @@ def istft(
     weight = O["getitem"](weight, kept)
     if not weight.numel():
         raise nothing_largest("min", None)
-    if bool((np.abs(weight.array) < 1e-11).any()):
+    if bool((np.abs(bottom(weight).array) < 1e-11).any()):
         raise bad_value("window overlap add min: 1", help="a window without zeros")
     found = O["getitem"](total, kept) / weight
     if end > whole:

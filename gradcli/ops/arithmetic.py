@@ -335,12 +335,20 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     found = t * (y * pow(x, where(flat, y, y - 1)))
     # A choice, not a divisor of 1: what is infinite there would have no tangent.
     found = where(flat, found / where(flat, where(lost, 1.0, x), 1.0), found)
-    return where(lost, 0.0, found)
+    # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
+    return _steep(where(lost, 0.0, found), t, logical_and(x == 0, y == 1), y - 1)
 
 
 def _flat_at_zero(y: Any) -> Any:
     """Where 0**y is the same all around y: 0, and 1 where y is 0."""
     return logical_or(OPERATORS["real"](y) > 0, y == 0) if is_complex(y) else y >= 0
+
+
+def _steep(slope: Any, t: Any, here: Any, x: Any) -> Any:
+    """``slope``, with a slope of its own by ``x`` of minus infinity ``here``, where ``x`` is 0."""
+    if isinstance(x, np.ndarray | np.generic):  # of arrays there is no further slope
+        return slope
+    return where(here, slope - t * sqrt(where(here, x, 1.0)), slope)
 
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
@@ -356,7 +364,10 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
     base = where(flat, 1.0, x)
     if is_complex(y) and not is_complex(x):  # whose logarithm, where it is negative, is complex
         base = base + 0j
-    return t * where(flat, 0.0, out * log(base))
+    slope = t * where(flat, 0.0, out * log(base))
+    # That is 0 at x = 0, from where it falls infinitely fast for 0 < y <= 1.
+    low = logical_and(y != 0, _flat_at_zero(1 - y))
+    return _steep(slope, t, logical_and(flat, low), x)
 
 
 pow = elementwise(

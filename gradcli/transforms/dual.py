@@ -41,6 +41,7 @@ from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms import memory
+from gradcli.transforms.func_checks import no_real_tangent
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import (
     GIVEN,
@@ -568,12 +569,15 @@ def _by_jvp(
                 "corresponding forward output is not a differentiable Variable. You should return "
                 "None at that position instead."
             )
-        if follows and (not isinstance(t, Tensor) or tuple(t.shape) != tuple(out.shape)):
-            given = tuple(t.shape) if isinstance(t, Tensor) else type(t).__name__
+        fits = isinstance(t, Tensor) and t.dtype.differentiable and t.shape == out.shape
+        if follows and not fits:
+            given = (t.dtype, tuple(t.shape)) if isinstance(t, Tensor) else type(t).__name__
             raise _refused(
-                f"the jvp of {name} must return a tensor of shape {tuple(out.shape)}, got {given}",
+                f"the jvp of {name} must return floats of shape {tuple(out.shape)}, got {given}",
                 "return one forward gradient for each output, in its shape",
             )
+        if follows:
+            no_real_tangent(out, t)
         for arg, p, given, version in zip(args, primals, tangents, versions, strict=True):
             if is_dual(arg, level) and p is out and version_of(given) == version:
                 raise _refused(f"{_IN_PLACE} modifying the forward mode gradients inplace. {_THEN}")

@@ -437,6 +437,15 @@ def test_of_two_zeros_the_first_stays_at_every_place():
     assert gradcli.fmax(nan, gradcli.tensor([1.0, math.nan, 3.0])).tolist() == [1.0, 2.0, 3.0]
 
 
+def test_a_result_held_between_bounds_may_be_written_to():
+    for low, high in ((0.0, 6.0), (-2.0, 3.0), (-1.0, 1.0), (0.0, 0.0)):
+        x = gradcli.tensor([-9.0, 0.5, 9.0], requires_grad=True)
+        y = F.hardtanh(x * 3, low, high)
+        y.add_(1)
+        y.sum().backward()
+        assert x.grad.tolist() == [0.0, 3.0 * (low < 1.5 < high), 0.0]
+
+
 def test_factors_may_stand_among_tensors_as_in_pytorchs_older_order():
     x = gradcli.tensor([[1.0, 2.0], [3.0, 4.0]])
     y = x + 1

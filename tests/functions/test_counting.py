@@ -185,9 +185,26 @@ def test_bins_that_the_numbers_decide_have_no_derivative():
         torch.func.jvp(lambda x: torch.histogramdd(x, [2])[1], (x.detach(),), (x.detach(),))
 
 
-def test_what_has_no_derivative_is_computed_where_none_is_asked_for():
+@pytest.mark.parametrize("function, kind, name", (
+    (lambda x: torch.geqrf(x)[0], NotImplementedError, "GeqrfBackward0"),
+    (lambda x: torch.geqrf(x)[1], NotImplementedError, "GeqrfBackward0"),
+    (lambda x: torch.linalg.ldl_factor(x)[0], RuntimeError, "NotImplemented"),
+    (lambda x: torch.linalg.ldl_solve(x, torch.tensor([1, 2]), x.detach()), RuntimeError,
+     "NotImplemented"),
+    (lambda x: torch.linalg.ldl_solve(x.detach(), torch.tensor([1, 2]), x), RuntimeError,
+     "NotImplemented"),
+))  # fmt: skip
+def test_what_has_no_derivative_refuses_when_one_is_asked_for(function, kind, name):
     x = torch.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    found = function(x)
+    assert type(found.grad_fn).__name__ == name and torch.equal(found, function(x.detach()))
     with torch.no_grad():
-        assert torch.geqrf(x)[0].shape == torch.linalg.ldl_factor(x)[0].shape == (2, 2)
-    with pytest.raises(NotImplementedError):
-        torch.geqrf(x)
+        assert not function(x).requires_grad
+    mapped = torch.func.vmap(lambda x: torch.func.grad(lambda x: function(x).sum())(x))
+    for ask in (
+        lambda: found.sum().backward(),
+        lambda: mapped(torch.stack([x, x]).detach()),
+        lambda: torch.func.jvp(function, (x.detach(),), (x.detach(),)),
+    ):
+        with pytest.raises(kind, match="is not implemented"):
+            ask()

@@ -236,6 +236,23 @@ def test_the_slope_of_a_power_moves_with_an_exponent_of_zero(first, second):
         assert slopes[0] == 0, "the slope by the base is 0 wherever the exponent is"
 
 
+@pytest.mark.parametrize("first", (torch.func.jacrev, torch.func.jacfwd))
+@pytest.mark.parametrize("second", (torch.func.jacrev, torch.func.jacfwd))
+@pytest.mark.parametrize("power", (torch.pow, torch.float_power))
+def test_the_mixed_slope_of_a_power_at_0_is_finite_for_exponents_above_1_alone(
+    first, second, power
+):
+    for exponent in (0.5, 1.0, 2.0, 3.0):
+        x = torch.tensor([0.0, exponent], dtype=torch.float64)
+        assert torch.func.grad(lambda v: power(v[0], v[1]))(x)[1] == 0
+        slopes = second(first(lambda v: power(v[0], v[1])))(x)
+        mixed = [slopes[0, 1].item(), slopes[1, 0].item()]
+        if exponent > 1:
+            assert mixed == [0, 0] and slopes[1, 1] == 0
+        else:
+            assert all(math.isnan(m) or m == -INF for m in mixed), (exponent, mixed)
+
+
 def test_slopes_on_a_branch_cut_are_of_the_side_of_the_value():
     for name, points in (("asin", (2.5, -2.5)), ("acos", (2.5, -2.5)), ("acosh", (0.5, -2.5))):
         function = getattr(torch, name)

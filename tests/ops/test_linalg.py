@@ -194,8 +194,6 @@ def test_ldl_solves_what_is_not_definite(dtype, hermitian):
     assert (factor.pivots[0] < 0).any()
     X = gradcli.linalg.ldl_solve(*factor, gradcli.tensor(B), hermitian=hermitian)
     np.testing.assert_allclose(A @ X.numpy(), np.broadcast_to(B, (3, 4, 2)), atol=1e-12)
-    with pytest.raises(Fault, match="ldl_factor"):
-        gradcli.linalg.ldl_factor(gradcli.tensor(A, requires_grad=True))
 
 
 def test_low_rank_decompositions_have_derivatives():

@@ -153,8 +153,9 @@ def test_batched_cotangents():
         create_graph=True,
     )[1]  # fmt: skip
     assert none.tolist() == [0, 0, 0] and none.requires_grad and none.is_leaf
-    with pytest.raises(Fault):
-        grad(x.sum(), x, is_grads_batched=True)
+    for weights in (None, (None, torch.ones(3))):  # a scalar's own is none of a batch
+        with pytest.raises(ValueError):
+            grad((x.sum(), x.sum()), x, weights, is_grads_batched=True)
     with pytest.raises(RuntimeError, match="second time"):
         grad(y * y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)

@@ -609,3 +609,21 @@ def test_chances_in_a_tensor_are_drawn_by_in_the_order_of_the_batchs_memory():
     torch.manual_seed(7)
     whole = torch.ones(3, 3, 4).bernoulli_(torch.full((3, 3, 4), 0.5))
     assert torch.equal(found, whole.movedim(-1, 0))
+
+
+def test_a_batch_under_a_tangent_and_of_windows_is_looked_at():
+    pushed = lambda x: torch.func.jvp(lambda y: torch.linalg.svd(y)[0], (x,), (x,))[1]  # noqa: E731
+    for shape in ((2, 3, 2, 0), (2, 2, 3), (2, 3, 2)):
+        x = torch.rand(*shape, dtype=torch.float64)
+        want = torch.stack([pushed(v) for v in x])
+        np.testing.assert_allclose(torch.vmap(pushed)(x), want)
+        np.testing.assert_allclose(
+            torch.func.jvp(torch.vmap(lambda y: torch.linalg.svd(y)[0]), (x,), (x,))[1], want
+        )
+    spectrum = torch.rand(3, 4, dtype=torch.float64) + 0j
+    windows = torch.rand(2, 4, dtype=torch.float64) + 0.5
+    back = lambda w: torch.istft(spectrum, n_fft=4, hop_length=2, window=w)  # noqa: E731
+    want = torch.stack([back(w) for w in windows])
+    np.testing.assert_allclose(torch.vmap(back)(windows), want)
+    with pytest.raises(RuntimeError, match="window overlap"):
+        torch.vmap(back)(windows * torch.tensor([[1.0], [0.0]]))

@@ -733,3 +733,40 @@ def test_a_variable_that_no_vmap_maps_is_written_into_values(written, transform)
 def test_what_is_mapped_is_still_refused(function):
     with pytest.raises(RuntimeError, match="more elements than"):
         vmap(function)(torch.arange(6.0).reshape(2, 3))
+
+
+@pytest.mark.parametrize("name", (
+    "normal_", "uniform_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "random_",
+    "by_chances", "rand_like", "randn_like", "dropout", "alpha_dropout",
+))  # fmt: skip
+def test_draws_are_in_one_order_with_tangents_and_without(name):
+    """In the order of the memory: of a dual it is that of its value."""
+
+    def draw(x):
+        y = x * 1
+        view = y.permute(2, 1, 0)
+        if name == "by_chances":
+            view.bernoulli_(torch.linspace(0, 1, view.numel()).reshape(view.shape))
+        elif name.endswith("_"):
+            getattr(view, name)()
+        elif name.endswith("like"):
+            return getattr(torch, name)(view)
+        else:
+            return getattr(torch.nn.functional, name)(view, training=True)
+        return y
+
+    def seeded(function):
+        torch.manual_seed(3)
+        return function(x)
+
+    def pushed(function):
+        return lambda x: torch.func.jvp(function, (x,), (x,))[0]
+
+    def mapped(function):
+        return torch.func.vmap(function, randomness="different")
+
+    x = torch.linspace(-1, 1, 120).reshape(2, 3, 4, 5)
+    assert torch.equal(seeded(lambda x: draw(x[0])), seeded(lambda x: pushed(draw)(x[0])))
+    plain = seeded(mapped(draw))
+    assert torch.equal(plain, seeded(mapped(pushed(draw))))
+    assert torch.equal(plain, seeded(pushed(mapped(draw))))

@@ -369,15 +369,15 @@ def _batched(
     allow_unused: bool | None, materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """One pass for each set of weights, the gradients stacked."""
-    sizes = {tuple(w.shape[:1]) for w in weights if w is not None}
+    shapes = [tuple(v.shape if isinstance(v, Tensor) else v.node.shape) for v in outputs]
+    sizes = {() if w is None else tuple(w.shape[:1]) for w in weights}
     mend = "stack the sets of weights along a new first dimension"
     if len(sizes) != 1 or sizes & {(), (0,)}:
         said = "with is_grads_batched=True every grad_output needs a first dimension of one size, "
-        raise bad_shape(f"{said}at least 1", help=mend)
-    for i, (out, w) in enumerate(zip(outputs, weights, strict=True)):
-        want = tuple(out.shape) if isinstance(out, Tensor) else out.node.shape
-        have = want if w is None else tuple(w.shape[1:])
-        if have != want:
+        implied = any(w is None and not s for w, s in zip(weights, shapes, strict=True))
+        raise (bad_argument if implied else bad_shape)(f"{said}at least 1", help=mend)
+    for i, (want, w) in enumerate(zip(shapes, weights, strict=True)):
+        if tuple(w.shape[1:]) != want:
             raise bad_shape(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
@@ -389,8 +389,8 @@ def _batched(
     ((count,),) = sizes
     found = [
         grad(
-            outputs, inputs, [None if w is None else w[i] for w in weights],
-            keep or i < count - 1, create_graph, allow_unused=allow_unused or materialize_grads,
+            outputs, inputs, [w[i] for w in weights], keep or i < count - 1, create_graph,
+            allow_unused=allow_unused or materialize_grads,
         )
         for i in range(count)
     ]  # fmt: skip

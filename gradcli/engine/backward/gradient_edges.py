@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gradcli.engine import grad_mode
@@ -62,8 +62,12 @@ def _has_tangent(gradient: Any) -> bool:
 
 
 def increment_version(tensor: Any) -> None:
-    """Count a write to ``tensor``, or to each of several, that autograd could not see."""
-    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+    """Count a write unseen by autograd to ``tensor``, or to each of several; else raises E0302."""
+    several = isinstance(tensor, Iterable) and not isinstance(tensor, Tensor)
+    for t in tensor if several else (tensor,):
+        if not isinstance(t, Tensor):
+            said = f"increment_version takes tensors, not a {type(t).__name__}"
+            raise RuntimeFault("E0302", said, help="give a tensor, or a list of them")
         if not t.is_inference():
             count_unseen_write(t)
 

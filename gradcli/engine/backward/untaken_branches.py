@@ -26,6 +26,7 @@ import numpy as np
 
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Cotangents, Freed, Node, more
+from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.rule_compiler import assemble
 from gradcli.engine.tensor.tensor import Plain, Tensor
@@ -46,7 +47,7 @@ MOVES = frozenset(("joint", "linear", "output", "piecewise_linear"))
 
 def note(gradients: Iterable[Any], since: int) -> None:
     """A pass that met choices has recorded ``gradients``, in nodes of the number ``since`` on."""
-    for g in map(_inside, gradients):
+    for g in map(bottom, gradients):
         if isinstance(g, Plain) and g.edge is not None:
             mode.twice = True
             more(g.edge).since = since
@@ -266,14 +267,8 @@ def careful_step(
 Node.careful = staticmethod(careful_step)
 
 
-def _inside(value: Any) -> Any:
-    while getattr(value, "__gradcli_rank__", 1) > 1:  # a batch
-        value = value.content
-    return value
-
-
 def _raw(value: Any) -> Any:
-    value = _inside(value)
+    value = bottom(value)
     return value.array if isinstance(value, Tensor) else value
 
 

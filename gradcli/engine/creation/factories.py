@@ -20,7 +20,7 @@ from gradcli.engine.creation import errors as words
 from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.arguments import UNSAID, Number
-from gradcli.engine.record.composite import by_element, named
+from gradcli.engine.record.composite import by_element, named, primal
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -521,6 +521,7 @@ def logspace(
 
 def memory_order(x: Any) -> list[int]:
     """The dimensions of a tensor as its entries lie in memory, in which PyTorch fills it."""
+    x = primal(x)
     steps = x.own_array().strides if isinstance(x, Plain) else ()
     if not steps or 0 in steps:  # an expanded one has no order of its own
         return list(range(len(x.shape)))
@@ -536,9 +537,9 @@ def laid(
     That of a batch with numbers of their own counts as a ``whole``. ``apart`` draws where the
     entries do not lie in rows.
     """
-    inside = random.drawing.get() if whole else None
+    x, inside = primal(x), random.drawing.get() if whole else None
     level = inside.level if inside is not None and inside.randomness == "different" else 0
-    if level and x.__gradcli_rank__ == level and isinstance(x.content, Plain):
+    if level and x.__gradcli_rank__ == level and isinstance(primal(x.content), Plain):
         before = random.drawing.set(None)
         try:
             batch: Tensor = x.around(laid(draw, x.content, memory_format, apart=apart))

@@ -32,7 +32,7 @@ from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
-from gradcli.engine.record.composite import bottom, called, named
+from gradcli.engine.record.composite import bottom, called, named, primal
 from gradcli.engine.record.face import face
 from gradcli.engine.record.inplace import check_writable, share_memory, written_twice
 from gradcli.engine.record.out import TARGET, may_be
@@ -560,8 +560,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     inside = random.drawing.get()
     # A batch is filled as its memory lies, the chances of one element with those of all.
     level = inside.level if inside is not None and inside.randomness == "different" else 0
-    batch = level and isinstance(p, Plain) and self.__gradcli_rank__ == level
-    filled = self.content if batch and isinstance(self.content, Plain) else self
+    filled = primal(self)
+    if level and isinstance(p, Plain) and filled.__gradcli_rank__ == level:
+        inner = primal(filled.content)
+        filled = inner if isinstance(inner, Plain) else filled
     order = memory_order(filled)
     if several and order != sorted(order):
         p = p.expand(filled.shape).permute(*order)
@@ -570,7 +572,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         return laid(
             lambda shape: _bernoulli(own.new_empty(shape), p, generator),
             self,
-            whole=not several or filled is not self,
+            whole=not several or isinstance(filled, Plain),
         )
 
     if isinstance(given, Plain) and given.edge is not None:

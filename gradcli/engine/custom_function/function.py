@@ -65,9 +65,11 @@ class Function:
         super().__init_subclass__(**options)
         kind: Any = cls
         kind._backward_cls = shown_class(f"{cls.__name__}Backward")
-        if "vjp" in cls.__dict__:
-            both = "backward" in cls.__dict__
-            kind.backward = staticmethod(_two_backwards) if both else cls.__dict__["vjp"]
+        vjp = getattr(cls, "vjp", None)
+        if vjp is not None:
+            unwritten = Function.backward, getattr(super(cls, cls), "vjp", None), vjp
+            one = cls.backward in unwritten
+            kind.backward = staticmethod(vjp if one else _two_backwards)
 
     vmap: Any = None
     generate_vmap_rule = False
@@ -246,9 +248,9 @@ class _Alone(FunctionNode):
 
 
 def without_derivative(
-    value: Tensor, source: Tensor, name: str, node_name: str, said: str | None = None
+    value: Tensor, sources: tuple[Any, ...], name: str, node_name: str, said: str | None = None
 ) -> Tensor:
-    """``value``, which PyTorch's function ``name`` made of ``source``: its gradient is refused.
+    """``value``, which PyTorch's function ``name`` made of ``sources``: its gradient is refused.
 
     The error (UnwrittenFault, E0405; RuntimeFault where it has its own words) comes when a gradient
     is asked for; at once for a tangent.
@@ -259,8 +261,9 @@ def without_derivative(
             raise RuntimeFault("E0405", said)
         raise UnwrittenFault("E0405", f"the derivative for '{name}' is not implemented.")
 
-    if getattr(source, "tangent", None) is not None:
+    if any(getattr(v, "tangent", None) is not None for v in sources):
         refuse()
-    if not mode.grad or getattr(source, "edge", None) is None:
+    edges = [v.edge for v in sources if getattr(v, "edge", None) is not None]
+    if not mode.grad or not edges:
         return value
-    return _refusing(value, (source.edge,), _Refusing(node_name, refuse))
+    return _refusing(value, edges, _Refusing(node_name, refuse))

@@ -16,6 +16,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from gradcli.engine.grad_mode import transformed
+from gradcli.engine.record.composite import bottom
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault
@@ -51,10 +52,7 @@ def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
         same = aliases is not None and aliases is getattr(other, "aliases", None)
         if own or same:
             return same
-        while not isinstance(target, Plain):
-            target = target.content
-        while not isinstance(other, Plain):
-            other = other.content
+        target, other = bottom(target), bottom(other)
     meta, its = target.meta, other.meta
     if meta is None or its is None:
         return False

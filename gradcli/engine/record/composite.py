@@ -221,6 +221,13 @@ def bottom(value: Any) -> Any:
     return value
 
 
+def primal(value: Any) -> Any:
+    """``value`` without its tangents: in forward mode the values alone lie in memory."""
+    while not getattr(value, "batch", True):
+        value = value.content
+    return value
+
+
 def version_of(value: Any) -> int:
     """How often the memory of a value was written to: an inference tensor's too."""
     meta = getattr(bottom(value), "meta", None)  # what is traced has none

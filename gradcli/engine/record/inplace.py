@@ -22,7 +22,7 @@ from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import output_name, refusal
 from gradcli.engine.record.apply import apply, record
 from gradcli.engine.record.captures import refuse_captured
-from gradcli.engine.record.composite import called, in_graph, runs_once
+from gradcli.engine.record.composite import bottom, called, in_graph, runs_once
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_later, place_of
@@ -466,8 +466,7 @@ def _tell_of_data(root: Tensor) -> None:
     done, work = {id(root)}, [root]
 
     def follow(tensor: Any, written: Tensor) -> None:
-        while not isinstance(tensor, Plain):  # it was written to with a tangent since
-            tensor = tensor.content
+        tensor = bottom(tensor)  # it may have been written to with a tangent since
         base = tensor if tensor._meta().base is None else tensor.meta.base
         edge = following(tensor.edge, written.edge)
         if id(base) not in done and edge is not tensor.edge:
@@ -490,9 +489,7 @@ def _twins(root: Tensor) -> list[Tensor]:
     """What ``root`` was detached from, and that from it, where it has views: these see a write."""
     found = []
     for reference in root.meta.version.twins or ():
-        twin: Any = reference()
-        while twin is not None and not isinstance(twin, Plain):  # written to with a tangent since
-            twin = twin.content
+        twin: Any = bottom(reference())  # it may have been written to with a tangent since
         if twin is not None and twin is not root and twin.meta is not None and twin.meta.views:
             found.append(twin)
     return found

@@ -132,11 +132,11 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: A
         return _O["hardtanh"](input)
     elif not min_val <= max_val:  # one of them is NaN, and so is all
         return called(_O["clamp"](input, min_val, max_val), "HardtanhBackward0", input)
-    out = _O["where"](input >= max_val, max_val, input)
     if min_val == 0:  # -0.0 stays
-        out = _O["relu"](out)
+        out = _O["relu"](input)
     else:
-        out = _O["where"](input <= min_val, min_val, out)
+        out = _O["where"](input <= min_val, min_val, input)
+    out = _O["where"](input >= max_val, max_val, out)  # last: a later write may be to it
     return called(out, "HardtanhBackward0", input, leads=input)
 
 

@@ -700,7 +700,10 @@ def test_a_jvp_sees_what_was_saved_for_it_and_no_tangent_of_integers():
 
 
 def test_a_jvp_gives_one_tangent_for_each_output_in_its_shape():
-    for bad in (lambda t: t.sum(), lambda t: None, lambda t: (t, t), lambda t: 3):
+    for bad in (
+        lambda t: t.sum(), lambda t: None, lambda t: (t, t), lambda t: 3, lambda t: t.long(),
+        lambda t: t * 1j,
+    ):  # fmt: skip
         body = {
             "forward": staticmethod(lambda ctx, x: x * 2),
             "jvp": staticmethod(lambda ctx, t, bad=bad: bad(t)),
@@ -798,3 +801,23 @@ def test_a_view_marked_as_constant_requires_grad_as_its_base():
     assert part.requires_grad and part.is_leaf and part.grad_fn is None
     (part * x).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_backward_and_a_vjp_are_two_of_one_wherever_they_are_inherited_from():
+    def kind(parent, **written):
+        return type("Times", (parent,), {k: staticmethod(f) for k, f in written.items()})
+
+    base = kind(torch.autograd.Function, forward=lambda ctx, x: x * 2)
+    by_vjp = kind(base, vjp=lambda ctx, g: g * 7)
+    by_backward = kind(base, backward=lambda ctx, g: g * 3)
+    x = torch.ones(2, requires_grad=True)
+    for function, slope in (
+        (kind(by_vjp), 7.0),
+        (kind(kind(by_vjp), vjp=lambda ctx, g: g * 5), 5.0),
+        (kind(by_backward, backward=lambda ctx, g: g * 5), 5.0),
+    ):
+        assert torch.autograd.grad(function.apply(x).sum(), x)[0].tolist() == [slope] * 2
+    both = kind(by_vjp, backward=lambda ctx, g: g)
+    for function in (both, kind(both), kind(by_backward, vjp=lambda ctx, g: g)):
+        with pytest.raises(RuntimeError, match="both 'backward' and 'vjp'"):
+            function.apply(x).sum().backward()

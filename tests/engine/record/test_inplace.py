@@ -526,3 +526,9 @@ def test_views_follow_a_gradient_that_lies_in_their_memory(shape):
     assert v.tolist() == [6.5] * v.numel()
     (v * v * x.view(-1)).sum().backward()
     assert v.tolist() == [196.625] * v.numel()  # 6.5 + 1.5 * 3 * 6.5**2
+
+
+@pytest.mark.parametrize("given", (3, None, "a", [1], [torch.ones(1), 1]))
+def test_only_of_tensors_a_write_is_counted(given):
+    with pytest.raises(RuntimeError, match="takes tensors"):
+        torch.autograd.graph.increment_version(given)
