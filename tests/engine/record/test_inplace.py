@@ -526,3 +526,20 @@ def test_views_follow_a_gradient_that_lies_in_their_memory(shape):
     assert v.tolist() == [6.5] * v.numel()
     (v * v * x.view(-1)).sum().backward()
     assert v.tolist() == [196.625] * v.numel()  # 6.5 + 1.5 * 3 * 6.5**2
+
+
+@pytest.mark.parametrize("types", [("float32", "float64"), ("float16", "float32")])
+def test_a_write_in_another_type_reads_what_the_target_was(types):
+    names = "div atan2 fmod remainder xlogy hypot igamma igammac pow mul sub copysign clamp"
+    for name in names.split():
+        for needs in ((True, True), (False, True), (True, False)):
+            x, w = (
+                torch.tensor(values, dtype=getattr(torch, kind), requires_grad=need)
+                for values, kind, need in zip(([1.25, 0.5], [1.5, 0.7]), types, needs, strict=True)
+            )
+            leaves = [leaf for leaf, need in zip((x, w), needs, strict=True) if need]
+            expected = torch.autograd.grad(getattr(x, name)(w).to(x.dtype).sum(), leaves)
+            y = x.clone()
+            getattr(y, f"{name}_")(w)
+            found = torch.autograd.grad(y.sum(), leaves)
+            assert all(map(torch.equal, found, expected)), name
