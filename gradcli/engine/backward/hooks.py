@@ -78,12 +78,19 @@ def before(node: Node, g: Any, recorded: bool) -> Any:
     return Cotangents(parts) if g.__class__ is Cotangents else parts[0]
 
 
+class AtInputs(tuple[Any, ...]):
+    """Cotangents of a composed function's inputs: its other operators have nothing to do."""
+
+    __slots__ = ()
+
+
 def after(
     node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool, at_inputs: list[Any] | None
 ) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them.
 
-    Not those ``at_inputs`` of a function whose last operator this is: RuntimeFault (E0407).
+    Of a function whose last operator this is hooks see those ``at_inputs``: what they replace
+    comes back ``AtInputs``.
     """
     parts, shapes = [], []
     # Where a pass goes to some places alone, only a function of the user's computes the others.
@@ -95,11 +102,14 @@ def after(
         shapes.append(r.shape if e is None and r is not None else e and e.shape)
     given, hooks = shown(g), list(node.extra.post_hooks.values())
     if at_inputs is not None:
+        ends, replaced = [e and e.shape for e in shown_edges(node)], False
         for hook in hooks:
-            if hook(tuple(map(_as_tensor, at_inputs)), given) is not None:
-                said = f"gradients of {node.name()} cannot be replaced by a hook of the node"
-                raise RuntimeFault("E0407", said, help="register hooks on the function's inputs")
-        return tuple(parts)
+            inputs = tuple(map(_as_tensor, at_inputs))
+            result = hook(inputs, given)
+            written = any(t is not None and t._version for t in inputs)
+            replaced = replaced or written or result is not None
+            at_inputs = _all_replaced(result, inputs, ends, recorded, hook)
+        return AtInputs(at_inputs) if replaced else tuple(parts)
     places = _shown_places(node)
     seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
     for hook in hooks:

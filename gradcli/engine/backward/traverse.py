@@ -20,7 +20,14 @@ import numpy as np
 
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
-from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
+from gradcli.engine.backward.hooks import (
+    AtInputs,
+    accumulate,
+    after,
+    arrive_at_leaf,
+    arriving,
+    before,
+)
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
@@ -504,6 +511,13 @@ def _walk(
                 careful.kept[node] = kept
             if since and seeds is not None and _of_the_user(node):
                 since = next_number()
+        if pulled.__class__ is AtInputs:
+            for edge, r in zip(shown_edges(node), pulled, strict=True):
+                if r is not None and (wanted is None or edge in runs or edge in captures):
+                    arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
+                    offered.add(edge)
+            pulled = (None,) * len(node.edges)
+            shut = True
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (wanted is not None and not (edge in runs or edge in captures)):
                 continue
