@@ -71,7 +71,7 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
         return called(O["put"](input, values, index), "IndexPutBackward0")
     shape = np.empty(tuple(input.shape), bool)[index].shape
     added = O["scatter"](O["expand"](values, shape), tuple(input.shape), index)
-    return called(input + runs_once(added), "IndexPutBackward0")
+    return called(input + runs_once(added), "IndexPutBackward0", input, values)
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
@@ -176,7 +176,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         moved = O["getitem"](moved, (Ellipsis, slice(offset, None)))
     elif offset < 0:
         moved = O["getitem"](moved, (Ellipsis, slice(-offset, None), slice(None)))
-    return called(O["diagonal"](moved), "DiagonalBackward0")
+    return called(O["diagonal"](moved), "DiagonalBackward0", input, view=True)
 
 
 _main = diagonal
@@ -209,7 +209,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
         made = O["undiagonal"](input, (*shape, size))
     if axes != [rank - 2, rank - 1]:
         made = rowwise(of_its_own(movedim(made, (-2, -1), axes)))
-    return called(made, "DiagEmbedBackward0")
+    return called(made, "DiagEmbedBackward0", input)
 
 
 def diagflat(input: Any, offset: int = 0) -> Any:
