@@ -169,13 +169,11 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if axes[0] == axes[1]:
         raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
-    if offset and not _diagonal(moved.shape[-2], moved.shape[-1], offset)[0].size:
+    if offset:
+        rows, columns = _diagonal(moved.shape[-2], moved.shape[-1], offset)
         # In PyTorch a diagonal without entries begins where the matrix does.
-        moved = O["getitem"](moved, (Ellipsis, slice(0)))
-    elif offset > 0:
-        moved = O["getitem"](moved, (Ellipsis, slice(offset, None)))
-    elif offset < 0:
-        moved = O["getitem"](moved, (Ellipsis, slice(-offset, None), slice(None)))
+        rest = (slice(rows[0], None), slice(columns[0], None)) if rows.size else (slice(0),)
+        moved = O["getitem"](moved, (Ellipsis, *rest))
     return called(O["diagonal"](moved), "DiagonalBackward0", input, view=True)
 
 

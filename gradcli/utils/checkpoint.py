@@ -162,10 +162,8 @@ class _Run:
         return len(self.facts) - 1
 
     def unpack(self, number: int) -> Tensor:
-        """The tensor again: of one second run for each pass, which hands each out once.
-
-        Raises RuntimeFault (E0402) where that run went on to write to it.
-        """
+        """The tensor again: of one second run for each pass, which hands each out once, unless it
+        wrote to it since: RuntimeFault (E0402)."""
         passing = mode.passing if _local.group is None else _local.group
         if passing is None or passing is not self.found_in():
             # Not held: it holds the nodes, and they hold this.
@@ -193,13 +191,13 @@ class _Run:
         return tuple(next(saved, a) if isinstance(a, Plain) else a for a in self.args)
 
     def _again(self) -> None:
-        args, found, versions = self._given(), list[Tensor](), list[int]()
+        args, found = self._given(), list[tuple[Tensor, int]]()
 
         def collect(value: Tensor) -> Tensor:
             if len(found) == len(self.facts):
                 raise self._differs("trying to save more tensors during recomputation than before.")
-            found.append(value.detach() if value.requires_grad else value)
-            versions.append(value._meta().version.number)
+            then = value._meta().version.number
+            found.append((value.detach() if value.requires_grad else value, then))
             if len(found) == len(self.facts) and (self.early_stop or self.running):
                 raise _Enough
             return value
@@ -216,7 +214,7 @@ class _Run:
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
                 f"Number of tensors saved during recomputation: {len(found)}."
             )
-        now = map(_facts, found)
+        now = [_facts(value) for value, _ in found]
         others = [i for i, (a, b) in enumerate(zip(self.facts, now, strict=True)) if a != b]
         if others and self.compares:
             raise self._differs(
@@ -224,11 +222,11 @@ class _Run:
                 "the forward pass.\n"
                 + "\n".join(
                     f"tensor at position {i}:\nsaved metadata: {self.facts[i]}\n"
-                    f"recomputed metadata: {_facts(found[i])}"
+                    f"recomputed metadata: {now[i]}"
                     for i in others
                 )
             )
-        self.found = dict(enumerate(zip(found, versions, strict=True)))
+        self.found = dict(enumerate(found))
 
     def _differs(self, text: str) -> CheckpointError:
         if self.debug:

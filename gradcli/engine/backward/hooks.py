@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import mode, no_grad
-from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
+from gradcli.engine.graph.node import AccumulateGrad, AtInputs, Cotangents, Node, sharing
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import cast, fit
@@ -78,12 +78,6 @@ def before(node: Node, g: Any, recorded: bool) -> Any:
     return Cotangents(parts) if g.__class__ is Cotangents else parts[0]
 
 
-class AtInputs(tuple[Any, ...]):
-    """Cotangents of a composed function's inputs: its other operators have nothing to do."""
-
-    __slots__ = ()
-
-
 def after(
     node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool, at_inputs: list[Any] | None
 ) -> tuple[Any, ...]:
@@ -101,20 +95,19 @@ def after(
         parts.append(r)
         shapes.append(r.shape if e is None and r is not None else e and e.shape)
     given, hooks = shown(g), list(node.extra.post_hooks.values())
-    if at_inputs is not None:
-        ends, replaced = [e and e.shape for e in shown_edges(node)], False
-        for hook in hooks:
-            inputs = tuple(map(_as_tensor, at_inputs))
-            result = hook(inputs, given)
-            written = any(t is not None and t._version for t in inputs)
-            replaced = replaced or written or result is not None
-            at_inputs = _all_replaced(result, inputs, ends, recorded, hook)
-        return AtInputs(at_inputs) if replaced else tuple(parts)
-    places = _shown_places(node)
+    places, replaced = _shown_places(node), False
     seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
+    if at_inputs is not None:
+        seen, seen_shapes = at_inputs, [e and e.shape for e in shown_edges(node)]
     for hook in hooks:
         inputs = tuple(map(_as_tensor, seen))
-        seen = _all_replaced(hook(inputs, given), inputs, seen_shapes, recorded, hook)
+        result = hook(inputs, given)
+        replaced = (
+            replaced or result is not None or any(t is not None and t._version for t in inputs)
+        )
+        seen = _all_replaced(result, inputs, seen_shapes, recorded, hook)
+    if at_inputs is not None:
+        return AtInputs(seen) if replaced else tuple(parts)
     for i, part in zip(places, seen, strict=True):
         parts[i] = part
     return tuple(parts)

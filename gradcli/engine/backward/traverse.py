@@ -20,20 +20,14 @@ import numpy as np
 
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
-from gradcli.engine.backward.hooks import (
-    AtInputs,
-    accumulate,
-    after,
-    arrive_at_leaf,
-    arriving,
-    before,
-)
+from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import (
     AccumulateGrad,
+    AtInputs,
     Cotangents,
     Extra,
     Freed,
@@ -517,7 +511,6 @@ def _walk(
                     arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
                     offered.add(edge)
             pulled = (None,) * len(node.edges)
-            shut = True
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (wanted is not None and not (edge in runs or edge in captures)):
                 continue

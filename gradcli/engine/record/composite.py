@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.engine.graph.node import Lasting, hooked, more
-from gradcli.engine.graph.torch_names import shown_edges, shown_name
+from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_format
 from gradcli.ops.errors import RuntimeFault
@@ -265,25 +265,20 @@ def of_numbers_too(function: Any) -> Any:
     def call(input: Any, *args: Any, **options: Any) -> Any:
         if getattr(input, "shape", None) != ():
             return function(input, *args, **options)
-        flat = input.reshape(1)
-        found = function(flat, *args, **options)
+        found = function(input.reshape(1), *args, **options)
+        given = [a for a in (input, *args, *options.values()) if isinstance(a, Plain)]
+        given = [a for a in given if a.dtype.differentiable]
         if getattr(found, "__gradcli_rank__", 0):
-            return _as_number(found, input, flat)
-        return type(found)(_as_number(v, input, flat) for v in found)
+            return _as_number(found, given)
+        return type(found)(_as_number(v, given) for v in found)
 
     return call
 
 
-def _as_number(value: Any, input: Any, flat: Any) -> Any:
-    """``value``, of a single entry, without its dimension: it shows as the node that made it of
-    ``flat``, which is ``input`` with one."""
-    out = of_its_own(value.reshape(()))
-    if isinstance(value, Plain) and value.edge is not None and not value.edge.leaf:
-        called(out, shown_name(value.edge))
-        edges = shown_edges(value.edge.origin)
-        edges = tuple([input.edge if e is flat.edge else e for e in edges])
-        more(out.edge).params["called_on"] = edges
-    return out
+def _as_number(value: Any, inputs: list[Any]) -> Any:
+    """``value``, of a single entry, without its dimension: it shows as the node that made it."""
+    name = shown_name(value.edge) if isinstance(value, Plain) and value.edge is not None else ""
+    return called(of_its_own(value.reshape(())), name, *inputs)
 
 
 def one_of_several(value: Any, name: str) -> Any:

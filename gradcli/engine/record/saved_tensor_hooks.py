@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
+from gradcli.engine import source_location
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node
-from gradcli.engine.source_location import told
 from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
@@ -59,9 +59,8 @@ class PackedTensor:
             raise TypeFault("E0407", f"{said} type {type(found).__name__}", help=mend)
         if found.meta is not None and found.meta.version is self.version:
             refuse_written(self.version, self.then)
-        if found.edge is self.edge and (
-            found.meta is None or found.meta.version.number == self.then
-        ):
+        told = found.meta is None or found.meta.version.number == self.then
+        if told and found.edge is self.edge:
             return found
         return wrap(found.array, found.dtype, self.edge)
 
@@ -72,7 +71,7 @@ def refuse_written(version: Version, then: int) -> None:
         said = "one of the variables needed for gradient computation has been modified by an"
         said += f" inplace operation: it is at version {version.number}; expected {then} instead"
         mend = "write a = a + 1 instead of a += 1, or pack a clone()"
-        raise told(RuntimeFault("E0402", said, help=mend), changed=version.place)
+        raise source_location.told(RuntimeFault("E0402", said, help=mend), changed=version.place)
 
 
 class Packed:

@@ -351,8 +351,7 @@ COMPOSED = {
     "renorm": ((lambda x: x.renorm(2, 0, 0.5)), (3, 2)),
     "addcdiv": (torch.addcdiv, (2,), (2,), (2,)),
     "addmm": (torch.addmm, (2,), (2, 3), (3, 2)),
-    "multi_dot": ((lambda *m: torch.linalg.multi_dot(m)), (2, 3), (3, 2), (2, 2)),
-    "rms_norm": ((lambda x: torch.nn.functional.rms_norm(x, (3,))), (2, 3)),
+    "index_add of numbers": ((lambda x, v: x.index_add(0, torch.tensor([0]), v)), (), ()),
 }  # fmt: skip
 
 
