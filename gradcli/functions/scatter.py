@@ -170,9 +170,9 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
     if offset:
-        rows, columns = _diagonal(moved.shape[-2], moved.shape[-1], offset)
-        # In PyTorch a diagonal without entries begins where the matrix does.
-        rest = (slice(rows[0], None), slice(columns[0], None)) if rows.size else (slice(0),)
+        rest: tuple = slice(max(-offset, 0), None), slice(max(offset, 0), None)
+        if not _diagonal(moved.shape[-2], moved.shape[-1], offset)[0].size:
+            rest = (slice(0),)  # in PyTorch it begins where the matrix does
         moved = O["getitem"](moved, (Ellipsis, *rest))
     return called(O["diagonal"](moved), "DiagonalBackward0", input, view=True)
 
