@@ -130,13 +130,9 @@ def fills(input: Any, src: Any, part: tuple) -> None:
 
 
 def slice_scatter(
-    input: Any,
-    src: Any,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
+    input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None,
     step: int = 1,
-) -> Any:
+) -> Any:  # fmt: skip
     """``input`` with ``src`` as the slices from ``start`` to ``end`` along a dimension."""
     before, part = _before(input, dim), slice(start, end, step)
     sizes = list(input.shape)

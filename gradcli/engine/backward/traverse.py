@@ -430,15 +430,9 @@ def _differentiated_zeros(g: Any) -> bool:
 
 
 def _walk(
-    order: list[Node],
-    roots: Sequence[Node],
-    arrived: dict[Node, Any],
-    gone: Freed | None,
-    recorded: bool,
-    wanted: dict[Any, Any] | None,
-    accumulates: bool,
-    cut: Cut,
-) -> None:
+    order: list[Node], roots: Sequence[Node], arrived: dict[Node, Any], gone: Freed | None,
+    recorded: bool, wanted: dict[Any, Any] | None, accumulates: bool, cut: Cut,
+) -> None:  # fmt: skip
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
     runs: Any = None  # where something is wanted: the nodes on the way there
     captures: dict[Node, list[Node]] = {}  # the nodes of wanted edges, with those edges
@@ -544,16 +538,9 @@ def _of_the_user(node: Node) -> bool:
 
 
 def _pull_watched(
-    node: Node,
-    g: Any,
-    gone: Freed | None,
-    recorded: bool,
-    wanted: Any,
-    captured: Sequence[Node],
-    runs: bool,
-    careful: Choices | None,
-    hooks: bool,
-) -> tuple[Any, ...]:
+    node: Node, g: Any, gone: Freed | None, recorded: bool, wanted: Any, captured: Sequence[Node],
+    runs: bool, careful: Choices | None, hooks: bool,
+) -> tuple[Any, ...]:  # fmt: skip
     """One node's cotangents, with its ``hooks`` run and its saved values released.
 
     ``captured`` are the edges to this node that are wanted: if the node ``runs`` they get what

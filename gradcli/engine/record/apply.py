@@ -300,12 +300,9 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
 
 
 def record(
-    op: Operator,
-    inputs: Sequence[Any],
-    params: dict[str, Any],
-    out: Tensor,
+    op: Operator, inputs: Sequence[Any], params: dict[str, Any], out: Tensor,
     raw: Sequence[Any] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
 
     ``inputs`` are Tensors and Python numbers, ``raw`` what was computed with in their place.
@@ -359,13 +356,9 @@ def note_columns(node: Node, *operands: Any) -> None:
 
 
 def _save(
-    op: Operator,
-    node: Node,
-    inputs: Sequence[Any],
-    raw: Sequence[Any],
-    wanted: tuple[Any, ...],
+    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple[Any, ...],
     out: Tensor,
-) -> None:
+) -> None:  # fmt: skip
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):
         whole = op.kind != "bilinear"
