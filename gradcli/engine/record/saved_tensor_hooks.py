@@ -196,7 +196,8 @@ class saved_tensors_hooks:
     """Inside, what graphs save goes through ``pack_hook`` and comes back through ``unpack_hook``.
 
     ``pack_hook(tensor)`` may give anything, ``unpack_hook`` makes the tensor of it again. The
-    innermost pair holds.
+    innermost pair holds. A backward pass that is given memory of the saved tensor which was written
+    to since raises RuntimeFault (E0402), as without hooks; PyTorch computes with what is there.
 
     Example:
         >>> import gradcli
