@@ -235,7 +235,8 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
     overlap(self, tensor1, tensor2)
     found("arithmetic.refuse_whole_quotient")(tensor1, tensor2)
     first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
-    return written(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
+    write_result(self, OPERATORS["add"], first / tensor2)
+    return written(self, "AddcdivBackward0", tensor1, tensor2)
 
 
 def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
@@ -244,7 +245,8 @@ def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
     overlap(self, end, weight)
     if is_number(weight):
         return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
-    return written(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")
+    write_result(self, OPERATORS["add"], weight * (end - self))
+    return written(self, "LerpBackward1", end, weight)
 
 
 def _div(self: Tensor, other: Operand, *, rounding_mode: str | None = None) -> Tensor:

@@ -495,8 +495,9 @@ def scatter_reduce(
     ``include_self`` the entry that stands there is left out. Raises RuntimeFault (E0304) for
     another ``reduce``.
     """
-    places, src = _places(input, dim, index, src)
-    return _reduced(input, places, src, reduce, include_self, "ScatterReduceBackward0")
+    places, part = _places(input, dim, index, src)
+    name = "ScatterReduceBackward0"
+    return called(_reduced(input, places, part, reduce, include_self, name), name, input, src)
 
 
 @_of_one_rank

@@ -71,7 +71,7 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
         return called(O["put"](input, values, index), "IndexPutBackward0")
     shape = np.empty(tuple(input.shape), bool)[index].shape
     added = O["scatter"](O["expand"](values, shape), tuple(input.shape), index)
-    return called(input + runs_once(added), "IndexPutBackward0")
+    return called(input + runs_once(added), "IndexPutBackward0", input, values)
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
@@ -130,13 +130,9 @@ def fills(input: Any, src: Any, part: tuple) -> None:
 
 
 def slice_scatter(
-    input: Any,
-    src: Any,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
+    input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None,
     step: int = 1,
-) -> Any:
+) -> Any:  # fmt: skip
     """``input`` with ``src`` as the slices from ``start`` to ``end`` along a dimension."""
     before, part = _before(input, dim), slice(start, end, step)
     sizes = list(input.shape)
@@ -169,14 +165,12 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     if axes[0] == axes[1]:
         raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
-    if offset and not _diagonal(moved.shape[-2], moved.shape[-1], offset)[0].size:
-        # In PyTorch a diagonal without entries begins where the matrix does.
-        moved = O["getitem"](moved, (Ellipsis, slice(0)))
-    elif offset > 0:
-        moved = O["getitem"](moved, (Ellipsis, slice(offset, None)))
-    elif offset < 0:
-        moved = O["getitem"](moved, (Ellipsis, slice(-offset, None), slice(None)))
-    return called(O["diagonal"](moved), "DiagonalBackward0")
+    if offset:
+        rest: tuple = slice(max(-offset, 0), None), slice(max(offset, 0), None)
+        if not _diagonal(moved.shape[-2], moved.shape[-1], offset)[0].size:
+            rest = (slice(0),)  # in PyTorch it begins where the matrix does
+        moved = O["getitem"](moved, (Ellipsis, *rest))
+    return called(O["diagonal"](moved), "DiagonalBackward0", input, view=True)
 
 
 _main = diagonal
@@ -209,7 +203,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
         made = O["undiagonal"](input, (*shape, size))
     if axes != [rank - 2, rank - 1]:
         made = rowwise(of_its_own(movedim(made, (-2, -1), axes)))
-    return called(made, "DiagEmbedBackward0")
+    return called(made, "DiagEmbedBackward0", input)
 
 
 def diagflat(input: Any, offset: int = 0) -> Any:

@@ -8,13 +8,14 @@ import numpy as np
 
 from gradcli.engine.backward.node_values import raw
 from gradcli.engine.dtypes import uint8
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.dtype_checks import one_type
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.inplace import overlap, set_item
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import Fault, IndexFault, TypeFault
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.torch_messages import too_long
@@ -213,7 +214,10 @@ def _everything(x: Tensor, parts: tuple) -> bool:
     return all(s.indices(n) == (0, n, 1) for s, n in zip(slices, reach, strict=False))
 
 
-def written(self: Tensor, name: str) -> Tensor:
-    """``self`` after a write, named as PyTorch names it; a view's write is its base's."""
-    is_view = self.meta is not None and self.meta.base is not None
-    return self if is_view else called(self, name)
+def written(self: Tensor, name: str, *others: Any) -> Tensor:
+    """``self`` after a write, named as PyTorch names it, composed of ``others`` too; a view's write
+    is its base's."""
+    if not isinstance(self, Plain) or (self.meta is not None and self.meta.base is not None):
+        return self
+    before = self.edge.edges[0] if others and mode.grad and self.edge is not None else None
+    return called(self, name, *others and (wrap(self.array, self.dtype, before), *others))

@@ -25,7 +25,7 @@ from gradcli.engine.creation.factories import tensor
 from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import enable_grad, mode, no_grad, pushing, pushing_again, transformed
 from gradcli.engine.graph.torch_names import dressed
-from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
+from gradcli.engine.record.saved_tensor_hooks import refuse_written, saved_tensors_hooks
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_argument, bad_type
@@ -152,7 +152,7 @@ class _Run:
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
         self.running = True
         self.pushing = frozenset(pushing)  # the second run may come when these have ended
-        self.found: dict[int, Tensor] = {}
+        self.found: dict[int, tuple[Tensor, int]] = {}  # with the version that was saved
         self.found_in: Any = lambda: None  # the backward pass that asked or its group, weakly
         self.random = _Random(keep_random)
 
@@ -162,7 +162,8 @@ class _Run:
         return len(self.facts) - 1
 
     def unpack(self, number: int) -> Tensor:
-        """The tensor again: of one second run for each pass, which hands each out once."""
+        """The tensor again: of one second run for each pass, which hands each out once, unless it
+        wrote to it since: RuntimeFault (E0402)."""
         passing = mode.passing if _local.group is None else _local.group
         if passing is None or passing is not self.found_in():
             # Not held: it holds the nodes, and they hold this.
@@ -180,7 +181,9 @@ class _Run:
                 "so only once." + (overlap if passing is _local.group else ""),
                 help="keep what ctx.saved_tensors gave",
             )
-        return self.found.pop(number)
+        value, then = self.found.pop(number)
+        refuse_written(value._meta().version, then)
+        return value
 
     def _given(self) -> tuple[Any, ...]:
         """The arguments of the call. Raises RuntimeFault (E0402) where one was written to since."""
@@ -188,12 +191,13 @@ class _Run:
         return tuple(next(saved, a) if isinstance(a, Plain) else a for a in self.args)
 
     def _again(self) -> None:
-        args, found = self._given(), list[Tensor]()
+        args, found = self._given(), list[tuple[Tensor, int]]()
 
         def collect(value: Tensor) -> Tensor:
             if len(found) == len(self.facts):
                 raise self._differs("trying to save more tensors during recomputation than before.")
-            found.append(value.detach() if value.requires_grad else value)
+            then = value._meta().version.number
+            found.append((value.detach() if value.requires_grad else value, then))
             if len(found) == len(self.facts) and (self.early_stop or self.running):
                 raise _Enough
             return value
@@ -210,7 +214,7 @@ class _Run:
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
                 f"Number of tensors saved during recomputation: {len(found)}."
             )
-        now = map(_facts, found)
+        now = [_facts(value) for value, _ in found]
         others = [i for i, (a, b) in enumerate(zip(self.facts, now, strict=True)) if a != b]
         if others and self.compares:
             raise self._differs(
@@ -218,7 +222,7 @@ class _Run:
                 "the forward pass.\n"
                 + "\n".join(
                     f"tensor at position {i}:\nsaved metadata: {self.facts[i]}\n"
-                    f"recomputed metadata: {_facts(found[i])}"
+                    f"recomputed metadata: {now[i]}"
                     for i in others
                 )
             )

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import mode, no_grad
-from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
+from gradcli.engine.graph.node import AccumulateGrad, AtInputs, Cotangents, Node, sharing
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import cast, fit
@@ -84,7 +84,8 @@ def after(
 ) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them.
 
-    Not those ``at_inputs`` of a function whose last operator this is: RuntimeFault (E0407).
+    Of a function whose last operator this is hooks see those ``at_inputs``: what they replace
+    comes back ``AtInputs``.
     """
     parts, shapes = [], []
     # Where a pass goes to some places alone, only a function of the user's computes the others.
@@ -95,17 +96,19 @@ def after(
         parts.append(r)
         shapes.append(r.shape if e is None and r is not None else e and e.shape)
     given, hooks = shown(g), list(node.extra.post_hooks.values())
-    if at_inputs is not None:
-        for hook in hooks:
-            if hook(tuple(map(_as_tensor, at_inputs)), given) is not None:
-                said = f"gradients of {node.name()} cannot be replaced by a hook of the node"
-                raise RuntimeFault("E0407", said, help="register hooks on the function's inputs")
-        return tuple(parts)
-    places = _shown_places(node)
+    places, replaced = _shown_places(node), False
     seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
+    if at_inputs is not None:
+        seen, seen_shapes = at_inputs, [e and e.shape for e in shown_edges(node)]
     for hook in hooks:
         inputs = tuple(map(_as_tensor, seen))
-        seen = _all_replaced(hook(inputs, given), inputs, seen_shapes, recorded, hook)
+        result = hook(inputs, given)
+        replaced = (
+            replaced or result is not None or any(t is not None and t._version for t in inputs)
+        )
+        seen = _all_replaced(result, inputs, seen_shapes, recorded, hook)
+    if at_inputs is not None:
+        return AtInputs(seen) if replaced else tuple(parts)
     for i, part in zip(places, seen, strict=True):
         parts[i] = part
     return tuple(parts)

@@ -29,6 +29,7 @@ from gradcli.engine.grad_mode import current, mode, of_transforms, restore
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import (
     AccumulateGrad,
+    AtInputs,
     Cotangents,
     Extra,
     Freed,
@@ -462,15 +463,9 @@ def _differentiated_zeros(g: Any) -> bool:
 
 
 def _walk(
-    order: list[Node],
-    roots: Sequence[Node],
-    arrived: dict[Node, Any],
-    gone: Freed | None,
-    recorded: bool,
-    wanted: dict[Any, Any] | None,
-    accumulates: bool,
-    cut: Cut,
-) -> None:
+    order: list[Node], roots: Sequence[Node], arrived: dict[Node, Any], gone: Freed | None,
+    recorded: bool, wanted: dict[Any, Any] | None, accumulates: bool, cut: Cut,
+) -> None:  # fmt: skip
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
     runs: Any = None  # where something is wanted: the nodes on the way there
     captures: dict[Node, list[Node]] = {}  # the nodes of wanted edges, with those edges
@@ -537,6 +532,12 @@ def _walk(
                 careful.kept[node] = kept
             if since and seeds is not None and _of_the_user(node):
                 since = next_number()
+        if pulled.__class__ is AtInputs:
+            for edge, r in zip(shown_edges(node), pulled, strict=True):
+                if r is not None and (wanted is None or edge in runs or edge in captures):
+                    arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
+                    offered.add(edge)
+            pulled = (None,) * len(node.edges)
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (wanted is not None and not (edge in runs or edge in captures)):
                 continue
@@ -570,16 +571,9 @@ def _of_the_user(node: Node) -> bool:
 
 
 def _pull_watched(
-    node: Node,
-    g: Any,
-    gone: Freed | None,
-    recorded: bool,
-    wanted: Any,
-    captured: Sequence[Node],
-    runs: bool,
-    careful: Choices | None,
-    hooks: bool,
-) -> tuple[Any, ...]:
+    node: Node, g: Any, gone: Freed | None, recorded: bool, wanted: Any, captured: Sequence[Node],
+    runs: bool, careful: Choices | None, hooks: bool,
+) -> tuple[Any, ...]:  # fmt: skip
     """One node's cotangents, with its ``hooks`` run and its saved values released.
 
     ``captured`` are the edges to this node that are wanted: if the node ``runs`` they get what

@@ -255,6 +255,12 @@ class Cotangents:
         )
 
 
+class AtInputs(tuple[Any, ...]):
+    """Cotangents of a composed function's inputs, past its other operators."""
+
+    __slots__ = ()
+
+
 class Output(Node):
     """One output of a node that has several; hooks on it are the hooks of that result."""
 

@@ -22,7 +22,7 @@ from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.conj_view import ConjView, flipped
-from gradcli.engine.tensor.storage import ARGUMENT, Slots
+from gradcli.engine.tensor.storage import ARGUMENT, Meta, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import copy_order, in_rows, laid_as
@@ -300,12 +300,9 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
 
 
 def record(
-    op: Operator,
-    inputs: Sequence[Any],
-    params: dict[str, Any],
-    out: Tensor,
+    op: Operator, inputs: Sequence[Any], params: dict[str, Any], out: Tensor,
     raw: Sequence[Any] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
 
     ``inputs`` are Tensors and Python numbers, ``raw`` what was computed with in their place.
@@ -343,7 +340,7 @@ def record(
             if edge is not None and names:
                 wanted = names if not wanted else (*wanted, *names)
         if wanted:
-            _save(op, node, inputs, raw, wanted, out.array)
+            _save(op, node, inputs, raw, wanted, out)
         elif state.annotate:
             for a in inputs:
                 if a.__class__ in NUMBERS:
@@ -359,19 +356,15 @@ def note_columns(node: Node, *operands: Any) -> None:
 
 
 def _save(
-    op: Operator,
-    node: Node,
-    inputs: Sequence[Any],
-    raw: Sequence[Any],
-    wanted: tuple[Any, ...],
-    array: Any,
-) -> None:
+    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple[Any, ...],
+    out: Tensor,
+) -> None:  # fmt: skip
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):
         whole = op.kind != "bilinear"
         inputs = [_as_computed(a, r, whole) for a, r in zip(inputs, raw, strict=True)]
     kept = [a if n in wanted else None for n, a in zip(op.inputs, inputs, strict=True)]
-    node.saved = (*kept, array if "out" in wanted else None)
+    node.saved = (*kept, out.array if "out" in wanted else None)
     for a in inputs:
         if a.__class__ not in NUMBERS and a.meta is not None:
             stamp(node, inputs)
@@ -382,6 +375,8 @@ def _save(
         from gradcli.engine.record.saved_tensor_hooks import Packed
 
         node.saved = Packed(node)
+        if "out" in wanted and out.meta is None:  # what hooks keep sees writes to the result
+            out.meta, node.extra.out_meta = Meta(node.extra.out_meta.version), None
 
 
 def stamp(node: Node, inputs: Sequence[Any]) -> None:

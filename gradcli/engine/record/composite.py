@@ -29,13 +29,14 @@ _HOLDS_PLACES = frozenset(
 """Nodes that save in PyTorch the places they took entries from, and are freed with those."""
 
 
-def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
+def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = False) -> Any:
     """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone, and a
     target that was written to where nothing is recorded.
 
     PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
     quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
-    are given: what its own kernel computes of these is no view of what it was composed of. Numbers
+    are given: what its own kernel computes of these, but for a ``view``, is none of what it was
+    composed of. Numbers
     among them have no place in PyTorch's node; None holds a place. ``leads`` is
     an input to which the gradient still leads where the slope does not change with it, or several,
     of which the first recorded one counts: see ``piecewise_linear``.
@@ -43,7 +44,7 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None) -> Any:
     edge = None
     if isinstance(value, Plain):
         edge = value.edge
-        if inputs and value.meta is not None:
+        if inputs and value.meta is not None and not view:
             of_its_own(value)
     if edge is not None and not edge.leaf and mode.grad:
         params = more(edge).params
@@ -272,17 +273,19 @@ def of_numbers_too(function: Any) -> Any:
         if getattr(input, "shape", None) != ():
             return function(input, *args, **options)
         found = function(input.reshape(1), *args, **options)
+        given = [a for a in (input, *args, *options.values()) if isinstance(a, Plain)]
+        given = [a for a in given if a.dtype.differentiable]
         if getattr(found, "__gradcli_rank__", 0):
-            return _as_number(found, input)
-        return type(found)(_as_number(v, input) for v in found)
+            return _as_number(found, given)
+        return type(found)(_as_number(v, given) for v in found)
 
     return call
 
 
-def _as_number(value: Any, input: Any) -> Any:
+def _as_number(value: Any, inputs: list[Any]) -> Any:
     """``value``, of a single entry, without its dimension: it shows as the node that made it."""
     name = shown_name(value.edge) if isinstance(value, Plain) and value.edge is not None else ""
-    return called(of_its_own(value.reshape(())), name, input)
+    return called(of_its_own(value.reshape(())), name, *inputs)
 
 
 def one_of_several(value: Any, name: str) -> Any:

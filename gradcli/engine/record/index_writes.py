@@ -44,7 +44,7 @@ def restore_counts(before: dict[int, int]) -> None:
 
 def _versions(node: Node) -> Iterator[tuple[Any, Version | None]]:
     """The arrays among a node's indices, with the writes to each."""
-    index = node.extra.params[node.op.by_index]
+    index = node.extra.params.get(node.op.by_index, ())  # the node of all pieces has none
     for part in index if isinstance(index, tuple) else (index,):
         if getattr(part, "ndim", 0):
             yield part, writes.get(id(owner_of(part)))

@@ -26,7 +26,7 @@ from gradcli.engine.record.composite import bottom, called, in_graph, runs_once
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_later, place_of
-from gradcli.engine.tensor.storage import ARGUMENT, Meta
+from gradcli.engine.tensor.storage import ARGUMENT, Meta, Version
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type
@@ -65,7 +65,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if result.dtype.kind > target.dtype.kind:
         raise no_cast(result.dtype, target.dtype, "write x = x * y, or make x a float tensor first")
     saved = () if mode.saving or result.edge is None else result.edge.saved or ()
-    if any(value is old for value in saved):
+    if any(getattr(value, "meta", None) is old.meta for value in saved):  # also in another type
         _keep_apart(old)
     if result.dtype is not target.dtype:
         name = None if result.edge is None else shown_name(result.edge)
@@ -79,7 +79,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
 def _keep_apart(old: Tensor) -> None:
     """Keep what a target was, which a rule reads, outside the memory that is written to."""
     old.array = old.own_array().copy()
-    then, old.meta = old.meta.version.number, Meta()
+    then, old.meta.version = old.meta.version.number, Version()
     old.meta.version.number = then
 
 

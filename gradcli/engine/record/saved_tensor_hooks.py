@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
+from gradcli.engine import source_location
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node
-from gradcli.engine.tensor.storage import Version
+from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
 from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type
@@ -23,7 +24,7 @@ from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type
 class PackedTensor:
     """One tensor as the pack hook left it, with its place in the graph."""
 
-    __slots__ = ("dtype", "edge", "packed", "same", "then", "unpack")
+    __slots__ = ("dtype", "edge", "packed", "then", "unpack", "version")
 
     def __init__(
         self, value: Tensor, edge: Node | None, hooks: tuple[Any, Any] | None = None
@@ -31,7 +32,7 @@ class PackedTensor:
         pack, self.unpack = hooks or mode.saving[-1]
         self.dtype = value.dtype
         self.edge = edge
-        version = value._meta().version
+        version = self.version = value._meta().version
         self.then = version.number
         before, mode.grad = mode.grad, False
         try:
@@ -41,23 +42,36 @@ class PackedTensor:
         if version.number != self.then:
             said = "A saved tensor pack hook is modifying its input in place."
             raise RuntimeFault("E0407", said, help="have the hook work on a clone()")
-        # An output that came back as it was would be a cycle: it points at the node.
-        self.same = packed is value
-        self.packed = value._alias() if self.same and edge is None else packed
+        if packed is value and edge is None:  # an output, which would be a cycle
+            packed = value._alias()
+            packed.meta = Meta(version)
+        self.packed = packed
 
     def tensor(self) -> Tensor:
-        """What the unpack hook makes of it, in its place in the graph. Raises TypeFault (E0407)."""
+        """What the unpack hook makes of it, in its place in the graph.
+
+        Raises TypeFault (E0407), RuntimeFault (E0402) where its memory was written to since.
+        """
         found = self.unpack(self.packed)
         if not isinstance(found, Tensor):
             said = "Output of saved tensor unpack_hook expected to be a Tensor but got result of"
             mend = "unpack gives back the tensor that pack was given"
             raise TypeFault("E0407", f"{said} type {type(found).__name__}", help=mend)
-        # What was written to is an error where it is the tensor that was saved, which can tell.
+        if found.meta is not None and found.meta.version is self.version:
+            refuse_written(self.version, self.then)
         told = found.meta is None or found.meta.version.number == self.then
-        told = told or (self.same and found is self.packed)
         if told and found.edge is self.edge:
             return found
         return wrap(found.array, found.dtype, self.edge)
+
+
+def refuse_written(version: Version, then: int) -> None:
+    """Raise RuntimeFault (E0402) where what hooks kept has been written to after ``then``."""
+    if version.number != then:
+        said = "one of the variables needed for gradient computation has been modified by an"
+        said += f" inplace operation: it is at version {version.number}; expected {then} instead"
+        mend = "write a = a + 1 instead of a += 1, or pack a clone()"
+        raise source_location.told(RuntimeFault("E0402", said, help=mend), changed=version.place)
 
 
 class Packed:
@@ -182,7 +196,8 @@ class saved_tensors_hooks:
     """Inside, what graphs save goes through ``pack_hook`` and comes back through ``unpack_hook``.
 
     ``pack_hook(tensor)`` may give anything, ``unpack_hook`` makes the tensor of it again. The
-    innermost pair holds.
+    innermost pair holds. A backward pass that is given memory of the saved tensor which was written
+    to since raises RuntimeFault (E0402), as without hooks; PyTorch computes with what is there.
 
     Example:
         >>> import gradcli

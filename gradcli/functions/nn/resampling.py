@@ -523,4 +523,5 @@ def affine_grid(theta: Asked, size: Sequence[int], align_corners: bool | None = 
     grids = [*np.meshgrid(*axes, indexing="ij")][::-1]
     base = np.stack([*grids, np.ones(size[2:])], -1).reshape(-1, rank + 1)
     places = _O["matmul"](wrap(base.astype(theta.dtype.numpy), theta.dtype), _O["mT"](theta))
-    return called(_O["reshape"](places, (size[0], *size[2:], rank)), "AffineGridGeneratorBackward0")
+    places = _O["reshape"](places, (size[0], *size[2:], rank))
+    return called(places, "AffineGridGeneratorBackward0", theta)

@@ -4,6 +4,7 @@ run.
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -334,3 +335,60 @@ def test_a_function_of_several_results_does_not_run_for_an_input_elsewhere():
     y.register_hook(seen.append)
     y.backward(inputs=[w])
     assert w.grad is None and len(seen) == 1
+
+
+COMPOSED = {
+    "diagonal": ((lambda x: x.diagonal(0, 1, 0)), (3, 3)),
+    "lower diagonal": ((lambda x: x.diagonal(-1, 0, 2)), (2, 2, 3)),
+    "diag_embed": ((lambda x: x.diag_embed(1, 0, 2)), (2, 3)),
+    "index_put": (
+        (lambda x, v: x.index_put((torch.tensor([0, 0, 1]),), v, accumulate=True)), (2, 2), (3, 2),
+    ),
+    "scatter of numbers": ((lambda x, v: x.scatter(0, torch.tensor(0), v)), (), ()),
+    "cumsum of a number": ((lambda x: x.cumsum(0)), ()),
+    "sort of a number": ((lambda x: x.sort().values), ()),
+    "addcdiv_": ((lambda x, *two: x.clone().addcdiv_(*two)), (2,), (2,), (2,)),
+    "lerp_": ((lambda x, *two: x.clone().lerp_(*two)), (2,), (2,), (2,)),
+    "scatter_reduce": (
+        (lambda x, v: x.scatter_reduce(0, torch.tensor([[0, 1]]), v, "prod")), (2, 2), (2, 2),
+    ),
+    "affine_grid": (
+        (lambda x: torch.nn.functional.affine_grid(x, (1, 1, 2, 2), align_corners=True)), (1, 2, 3),
+    ),
+    "var": ((lambda x: x.var(0)), (3, 2)),
+    "renorm": ((lambda x: x.renorm(2, 0, 0.5)), (3, 2)),
+    "addcdiv": (torch.addcdiv, (2,), (2,), (2,)),
+    "addmm": (torch.addmm, (2,), (2, 3), (3, 2)),
+    "index_add of numbers": ((lambda x, v: x.index_add(0, torch.tensor([0]), v)), (), ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_a_hook_of_a_composed_function_replaces_the_gradients_of_its_inputs(name):
+    function, *shapes = COMPOSED[name]
+    draw = random.Random(name)
+
+    def drawn(shape):
+        values = [draw.uniform(0.5, 2) for _ in range(math.prod(shape))]
+        return torch.tensor(values, dtype=torch.float64).reshape(shape)
+
+    def run(hook, **how):
+        leaves = [t.detach().requires_grad_() for t in given]
+        middle = [t * 1 for t in leaves]
+        y = function(*middle)
+        shown = [n for n, _ in y.grad_fn.next_functions]
+        assert [n.next_functions[0][0] if n.name() == "CloneBackward0" else n for n in shown] == [
+            t.grad_fn for t in middle
+        ]
+        y.grad_fn.register_hook(hook)
+        found = grad((y * y).sum() + sum((t * 3).sum() for t in leaves), leaves, **how)
+        return [f.detach() - 3 for f in found]
+
+    given, seen = [drawn(shape) for shape in shapes], []
+    right = run(lambda gi, go: seen.extend(g.detach().clone() for g in gi))
+    torch.testing.assert_close(seen, right)
+    new = [drawn(shape) for shape in shapes]
+    for how in ({}, {"create_graph": True}, {"retain_graph": True}):
+        torch.testing.assert_close(run(lambda gi, go: tuple(new), **how), new)
+    written = run(lambda gi, go: [g.mul_(5) for g in gi] and None)
+    torch.testing.assert_close(written, [5 * g for g in right])

@@ -532,3 +532,20 @@ def test_views_follow_a_gradient_that_lies_in_their_memory(shape):
 def test_only_of_tensors_a_write_is_counted(given):
     with pytest.raises(RuntimeError, match="takes tensors"):
         torch.autograd.graph.increment_version(given)
+
+
+@pytest.mark.parametrize("types", [("float32", "float64"), ("float16", "float32")])
+def test_a_write_in_another_type_reads_what_the_target_was(types):
+    names = "div atan2 fmod remainder xlogy hypot igamma igammac pow mul sub copysign clamp"
+    for name in names.split():
+        for needs in ((True, True), (False, True), (True, False)):
+            x, w = (
+                torch.tensor(values, dtype=getattr(torch, kind), requires_grad=need)
+                for values, kind, need in zip(([1.25, 0.5], [1.5, 0.7]), types, needs, strict=True)
+            )
+            leaves = [leaf for leaf, need in zip((x, w), needs, strict=True) if need]
+            expected = torch.autograd.grad(getattr(x, name)(w).to(x.dtype).sum(), leaves)
+            y = x.clone()
+            getattr(y, f"{name}_")(w)
+            found = torch.autograd.grad(y.sum(), leaves)
+            assert all(map(torch.equal, found, expected)), name

@@ -219,3 +219,24 @@ def test_results_that_share_a_node_say_which_they_are():
         assert all(part.grad_fn is parts[0].grad_fn for part in parts)
         assert parts[0].grad_fn.name() == name
     assert torch.autograd.grad(torch.unbind_copy(x)[1].sum(), x)[0].sum(1).tolist() == [0, 3, 0]
+
+
+def test_pieces_that_no_gradient_arrives_at_beside_a_count_that_is_written_to():
+    class Constant(Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a + 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    count = torch.tensor(0)
+    count += 1
+    for pieces in (lambda x: x.split(1), lambda x: x.chunk(2), torch.unbind, torch.unbind_copy):
+        x = leaf()
+        Constant.apply(pieces(x)[0]).sum().backward()
+        assert x.grad is None
+        (Constant.apply(pieces(x)[0]).sum() + x.sum()).backward()
+        assert x.grad.tolist() == [1, 1]
+    assert count == 1

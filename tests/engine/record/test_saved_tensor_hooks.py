@@ -11,6 +11,7 @@ import gradcli as torch
 from gradcli.autograd import graph
 from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import Fault
+from gradcli.utils.checkpoint import checkpoint
 
 
 def leaf(*values):
@@ -177,3 +178,67 @@ def test_what_is_unpacked_in_another_type_gives_gradients_of_the_input_s():
                 y = function(x).sum()
             (g,) = torch.autograd.grad(y, x, create_graph=recorded)
             assert g.dtype is torch.float32 and str(g.detach().numpy().dtype) == "float32"
+
+
+class Saving(torch.autograd.Function):
+    """Of what a custom function keeps: its input and its output."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        _, y = ctx.saved_tensors
+        return g * y
+
+
+def _again(function, x):
+    return checkpoint(function, x, use_reentrant=False)
+
+
+WAYS = {
+    "no hooks": lambda function, x: function(x),
+    "checkpoint": _again,
+    "to the end": lambda f, x: checkpoint(f, x, use_reentrant=False, early_stop=False),
+    "nested": lambda f, x: _again(lambda y: _again(f, y.clone()), x),
+    "reentrant": lambda f, x: checkpoint(f, x, use_reentrant=True),
+    "itself": (lambda t: t, lambda t: t),
+    "detached": (lambda t: t.detach(), lambda t: t),
+    "a view": (lambda t: t.view(-1), lambda t: t.view(-1)),
+    "on the CPU": graph.save_on_cpu().hooks,
+    "a copy": (lambda t: t.clone(), lambda t: t),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("writes", (False, True))
+@pytest.mark.parametrize("what", ("operand", "result"))
+def test_what_is_written_to_after_it_was_saved_is_refused_or_right(way, writes, what):
+    way = WAYS[way]
+    for of in (lambda y: y**3, torch.exp, torch.special.expm1, Saving.apply, lambda y: y[:] * y):
+
+        def function(x, of=of):
+            y = x.clone()
+            z = of(y)
+            out = z * 1
+            if writes:
+                (y if what == "operand" else z).mul_(7)
+            return out.sin()
+
+        def run(x, of=of, function=function):
+            if callable(way):
+                return way(function, x)
+            with graph.saved_tensors_hooks(*way):
+                return function(x)
+
+        x = leaf(1.354, 0.2)
+        (right,) = torch.autograd.grad(of(x).sin().sum(), x)
+        try:
+            run(x).sum().backward()
+        except Fault as fault:
+            assert fault.code == "E0402" and writes and way is not WAYS["a copy"]
+        else:
+            torch.testing.assert_close(x.grad, right)
