@@ -164,7 +164,7 @@ def silu(input: Any, inplace: Any = False) -> Any:
         return _written(silu, input)
     if input.dtype is float16:
         return in_float32(silu, "SiluBackward0", input)
-    return called(input * _O["logistic"](input), "SiluBackward0", input)
+    return _O["silu"](input)
 
 
 def mish(input: Any, inplace: Any = False) -> Any:
@@ -173,7 +173,7 @@ def mish(input: Any, inplace: Any = False) -> Any:
         return _written(mish, input)
     if input.dtype is float16:
         return in_float32(mish, "MishBackward0", input)
-    return called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
+    return _O["mish"](input)
 
 
 def gelu(input: Any, *, approximate: str = "none") -> Any:
@@ -182,12 +182,10 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
     if input.dtype is float16:
         return in_float32(partial(gelu, approximate=approximate), "GeluBackward0", input)
     if approximate == "tanh":
-        inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
-        # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
-        return called(input * _O["logistic"](2.0 * inner), "GeluBackward0", input)
+        return _O["gelu_tanh"](input)
     if approximate != "none":
         raise bad_value("approximate argument must be either none or tanh.")
-    return called(input * _O["ndtr"](input), "GeluBackward0", input)
+    return _O["gelu"](input)
 
 
 def selu(input: Any, inplace: Any = False) -> Any:
@@ -235,9 +233,7 @@ def hardswish(input: Any, inplace: Any = False) -> Any:
         return _written(hardswish, input)
     if input.dtype is float16:
         return in_float32(hardswish, "HardswishBackward0", input)
-    middle = input * (input + 3.0) / 6.0
-    out = _O["where"](input <= -3, -0.0, _O["where"](input < 3, middle, input))
-    return called(out, "HardswishBackward0", input)
+    return _O["hardswish"](input)
 
 
 def hardshrink(input: Any, lambd: Number = 0.5) -> Any:
