@@ -157,23 +157,24 @@ def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
     return _O["softplus_beta"](input, beta, threshold)
 
 
+def _gated(function: Callable[..., Any], input: Any, inplace: Any) -> Any:
+    if inplace:
+        return _written(function, input)
+    name = function.__name__
+    if input.dtype is float16:
+        return in_float32(function, f"{name.title()}Backward0", input)
+    return _O[name](input)
+
+
 def silu(input: Any, inplace: Any = False) -> Any:
     """x * sigmoid(x)."""
     check_floating(input, "silu_cpu")
-    if inplace:
-        return _written(silu, input)
-    if input.dtype is float16:
-        return in_float32(silu, "SiluBackward0", input)
-    return _O["silu"](input)
+    return _gated(silu, input, inplace)
 
 
 def mish(input: Any, inplace: Any = False) -> Any:
     """x * tanh(softplus(x))."""
-    if inplace:
-        return _written(mish, input)
-    if input.dtype is float16:
-        return in_float32(mish, "MishBackward0", input)
-    return _O["mish"](input)
+    return _gated(mish, input, inplace)
 
 
 def gelu(input: Any, *, approximate: str = "none") -> Any:
@@ -229,11 +230,7 @@ def hardsigmoid(input: Any, inplace: Any = False) -> Any:
 def hardswish(input: Any, inplace: Any = False) -> Any:
     """``x * hardsigmoid(x)``."""
     check_floating(input, "hardswish_cpu")
-    if inplace:
-        return _written(hardswish, input)
-    if input.dtype is float16:
-        return in_float32(hardswish, "HardswishBackward0", input)
-    return _O["hardswish"](input)
+    return _gated(hardswish, input, inplace)
 
 
 def hardshrink(input: Any, lambd: Number = 0.5) -> Any:

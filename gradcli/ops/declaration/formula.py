@@ -42,7 +42,8 @@ class Line:
         if not op.entrywise:
             raise TypeError(f"a formula works entry by entry, which {op.name} does not")
         if op.infix == "*" and 1.0 in args:
-            return args[1 - args.index(1.0)]
+            factor: Line = args[1 - args.index(1.0)]
+            return factor
         known = (op.name, *(a if isinstance(a, Line) else (a.__class__, a) for a in args),
                  *params.items())  # fmt: skip
         if known not in self.lines:
@@ -95,7 +96,7 @@ def _rule(
     """
     t = Line(out.lines, "t")
     tangents: dict[Any, Any] = {x: 1.0}
-    multiples = set()  # lines whose tangents are multiples of t
+    multiples: set[Line] = set()  # lines whose tangents are multiples of t
     for line in steps:
         found = [tangents.get(a) if isinstance(a, Line) else None for a in line.args]
         if line.op is None or all(tangent is None for tangent in found):
@@ -138,7 +139,7 @@ def _function(
     own = [line for line in result.lines.values() if line in needed and line not in given]
     scope: dict[str, Any] = {"__name__": __name__}
     read = [a for line in own for a in (*line.args, *line.params.values()) if isinstance(a, Line)]
-    body = []
+    body: list[str] = []
     for line in own:
         assert line.op is not None
         scope[line.op.name] = line.op
