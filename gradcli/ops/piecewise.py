@@ -298,6 +298,7 @@ hardswish = composite(
     "hardswish",
     lambda x: where(x <= -3, -0.0, where(x < 3, x * (x + 3.0) / 6.0, x)),
     doc="x*hardsigmoid(x).",
+    refuses={"complex": "hardswish_cpu"},
     public=False,
 )
 

@@ -747,7 +747,13 @@ sinc_slope: Operator = elementwise(
     public=False,
 )
 silu = composite("silu", lambda x: x * logistic(x), doc="x*sigmoid(x).", public=False)
-mish = composite("mish", lambda x: x * tanh(softplus(x)), doc="x*tanh(softplus(x)).", public=False)
+mish = composite(
+    "mish",
+    lambda x: x * tanh(softplus(x)),
+    doc="x*tanh(softplus(x)).",
+    refuses={"bool int complex": "mish_cpu"},
+    public=False,
+)
 gelu = composite("gelu", lambda x: x * ndtr(x), doc="x*ndtr(x).", public=False)
 gelu_tanh = composite(
     "gelu_tanh",

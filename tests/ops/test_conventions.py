@@ -345,3 +345,12 @@ def test_a_gradient_that_arrives_is_multiplied_once():
     x = torch.tensor([-1.0, 0.0, 2.0, INF, NAN], requires_grad=True)
     (moved,) = torch.autograd.grad(torch.angle(x), x, torch.full_like(x, INF))
     assert moved.tolist() == [0.0] * 5
+
+
+def test_gated_activations_refuse_what_pytorchs_kernels_do():
+    for function, given in (
+        (F.mish, [1, 2]), (F.mish, [1j]), (F.hardswish, [1]), (F.hardswish, [1j]), (F.silu, [1]),
+        (F.gelu, [1j]),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="not implemented for"):
+            function(torch.tensor(given))
