@@ -456,9 +456,7 @@ def _solve_by_side(g: Any, x: Any, shape: Sequence[int]) -> Any:
 
 
 def _solve_jvp(tx: Any, ty: Any, x: Any, out: Any) -> Any:
-    if len(out.shape) < len(x.shape):
-        if len(x.shape) == 2:
-            return solve(x, ty - matmul(tx, out))
+    if len(out.shape) < len(x.shape) and len(x.shape) > 2:
         moved = unsqueeze(ty, -1) - matmul(tx, unsqueeze(out, -1))
         return squeeze(solve(x, moved), -1)
     return solve(x, ty - matmul(tx, out))
