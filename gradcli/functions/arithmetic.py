@@ -392,7 +392,7 @@ def angle(input: Any) -> Any:
     """The angle of complex numbers; of real ones 0 or pi."""
     if input.is_complex():
         return called(O["atan2"](input.imag, input.real), "AngleBackward0", input)
-    flat = 0.0 * O["where"](O["isinf"](input), 0.0, input) + 0.0
+    flat = or_nan(0.0 * O["sign"](input) + 0.0, input)  # NaN stays, without a slope
     return called(O["where"](input < 0, np.pi, flat), "AngleBackward0", input)
 
 

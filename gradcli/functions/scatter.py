@@ -309,6 +309,8 @@ def view_as_complex(input: Any) -> Any:
     """Complex numbers of two parts along the last dimension."""
     if input.dtype.kind != 2:
         raise bad_dtype("view_as_complex is only supported for half, float and double tensors")
+    if input.dtype.itemsize == 2:
+        raise bad_dtype("there are no complex numbers of halves", help="write x.float()")
     if not len(input.shape):
         raise bad_shape("Input tensor must have one or more dimensions")
     if input.shape[-1:] != (2,):

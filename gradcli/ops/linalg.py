@@ -37,8 +37,8 @@ def _square(name: str, x: Any) -> tuple[int, ...]:
 
 def _solved(name: str, function: Callable[..., Any], x: Any, *others: Any) -> Any:
     """A function of ``numpy.linalg``. Raises LinAlgFault (E0304) for a singular matrix."""
-    if not all_finite(x):  # two infinities in a column have no ratio, where some LAPACKs take 0
-        lost = (np.isinf(x).sum(-2) > 1).any(-1)
+    if not all_finite(x):  # some LAPACKs pass over a NaN, or take inf/inf as 0
+        lost = np.isnan(x).any((-2, -1)) | (np.isinf(x).sum(-2) > 1).any(-1)
         x = np.where(lost[..., None, None], x.dtype.type(np.nan), x)
     try:
         return function(x, *others)
@@ -93,7 +93,7 @@ def _slogdet(x: Any, name: str = "slogdet") -> tuple[Any, Any]:
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     with np.errstate(all="ignore"):
         sign, size = _solved("slogdet", np.linalg.slogdet, wide)
-    return _not_lost(wide, sign == 0, sign, size)
+    return _not_lost(wide, (sign == 0) | np.isnan(size), sign, size)
 
 
 def times_powers(x: Any, powers: Any) -> Any:
@@ -456,9 +456,7 @@ def _solve_by_side(g: Any, x: Any, shape: Sequence[int]) -> Any:
 
 
 def _solve_jvp(tx: Any, ty: Any, x: Any, out: Any) -> Any:
-    if len(out.shape) < len(x.shape):
-        if len(x.shape) == 2:
-            return solve(x, ty - matmul(tx, out))
+    if len(out.shape) < len(x.shape) and len(x.shape) > 2:
         moved = unsqueeze(ty, -1) - matmul(tx, unsqueeze(out, -1))
         return squeeze(solve(x, moved), -1)
     return solve(x, ty - matmul(tx, out))

@@ -296,6 +296,13 @@ hardtanh = composite(
     pytorch="torch.clamp({0}, -1.0, 1.0)",
     breaks="-1 1",
 )
+hardswish = composite(
+    "hardswish",
+    lambda x: where(x <= -3, -0.0, where(x < 3, x * (x + 3.0) / 6.0, x)),
+    doc="x*hardsigmoid(x).",
+    refuses={"complex": "hardswish_cpu"},
+    public=False,
+)
 
 
 bernoulli_slope = composite(

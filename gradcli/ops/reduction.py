@@ -280,7 +280,10 @@ def _std(x: Any, dim: Dims = None, correction: float = 1, keepdim: bool = False)
 std = reduction(
     "std",
     _std,
-    lambda x, out, dim, correction: direction(_spread(x, dim, correction), out),
+    lambda x, out, dim, correction: direction(
+        _spread(x, dim, correction),
+        out + 1 if count(x.shape, dim) == 1 > correction else out,  # of one: 0, without a kink
+    ),
     dtypes="inexact",
     halves="all",
     holds=3,

@@ -14,13 +14,15 @@ import numpy as np
 
 from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import on_host, special
-from gradcli.ops.exponential import exp, log
+from gradcli.ops.exponential import exp, log, logistic, softplus
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
+from gradcli.ops.trigonometric import tanh
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2.0)
+_ROOT_8_PI = math.sqrt(8.0 / math.pi)
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 
@@ -743,5 +745,22 @@ sinc_slope: Operator = elementwise(
         (r"\operatorname{sinc}" if given["unit"] == math.pi else "j_{0}")
         + ("'" if given["n"] == 1 else f"^{{({given['n']})}}")
     ),
+    public=False,
+)
+silu = composite("silu", lambda x: x * logistic(x), doc="x*sigmoid(x).", public=False)
+mish = composite(
+    "mish",
+    lambda x: x * tanh(softplus(x)),
+    doc="x*tanh(softplus(x)).",
+    refuses={"bool int complex": "mish_cpu"},
+    public=False,
+)
+gelu = composite("gelu", lambda x: x * ndtr(x), doc="x*ndtr(x).", public=False)
+gelu_tanh = composite(
+    "gelu_tanh",
+    # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
+    lambda x: x * logistic(_ROOT_8_PI * (x + 0.044715 * x * x * x)),
+    grad_name="GeluBackward0",
+    doc="gelu as it was first computed, by a logistic function.",
     public=False,
 )

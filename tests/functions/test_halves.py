@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import gradcli as torch
 from gradcli.nn import functional as F
 from tests.support.families import family
@@ -56,3 +58,8 @@ def test_halves_without_dimensions_meet_the_weight_of_lerp():
     half, single = torch.tensor(1.0).half(), torch.tensor(0.3)
     assert torch.lerp(half, half * 0, single).dtype is torch.float32
     assert torch.lerp(half[None], half * 0, single).dtype is torch.float16
+
+
+def test_halves_have_no_complex_view():
+    with pytest.raises(RuntimeError, match="no complex numbers of halves"):
+        torch.view_as_complex(torch.ones(2, 2, dtype=torch.float16))

@@ -266,6 +266,9 @@ SPECIAL = (
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
     binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
+    unary("silu", "F.silu(x)", saves=("x",)), unary("mish", "F.mish(x)", saves=("x",)),
+    unary("gelu", "F.gelu(x)", saves=("x",)),
+    unary("gelu_tanh", "F.gelu(x, approximate='tanh')", saves=("x",)),
     unary("sinc_slope", None, saves=("x",), params=({"n": 1}, {"n": 2}, {"n": 3, "unit": 1.0})),
 )  # fmt: skip
 
@@ -315,6 +318,9 @@ PIECEWISE = (
     unary("softplus_beta", "F.softplus(x, beta, threshold)", -4, 4, saves=("x",), avoid=(2.0,),
         params=({}, {"beta": 1.5, "threshold": 3.0}), kinks=(
         Kink(([0.0, 1.0],), [float(np.log(2)), 1.0], ([0.5, 1.0],), {"threshold": 0.0}),)),
+    unary("hardswish", "F.hardswish(x)", saves=("x",), avoid=(-3.0, 3.0), kinks=(
+        Kink(([-3.0, 3.0],), [0.0, 3.0], ([0.0, 1.0],)),
+    )),
     unary("hardtanh", "F.hardtanh(x)", saves=("x",), avoid=(-1.0, 1.0), kinks=(
         Kink(([-1.0, 1.0],), [-1.0, 1.0], ([0.0, 0.0],)),
     )),

@@ -9,6 +9,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.nn import functional as F
+from gradcli.ops import OPERATORS
 
 NAN, INF = math.nan, math.inf
 
@@ -332,3 +333,41 @@ def test_a_linear_map_keeps_the_nan_of_a_factor_of_0():
         assert wanted[0].isnan()
         found = torch.func.linearize(function, x)[1](along)
         np.testing.assert_equal(found.numpy(), wanted.numpy())
+
+
+ACTIVATIONS = (
+    F.silu, F.mish, F.gelu, lambda x: F.gelu(x, approximate="tanh"), F.hardswish, F.softsign,
+    F.hardsigmoid, F.elu, F.selu, F.celu, F.softplus, F.leaky_relu,
+)  # fmt: skip
+
+
+def test_a_gradient_that_arrives_is_multiplied_once():
+    """An infinite one, or one that x times overflows, moves as the slope says: nothing cancels."""
+    unary = [op for op in OPERATORS.values() if op.entrywise and op.arity == 1 and not op.params]
+    unary = [op for op in unary if op.public and op.kind == "elementwise" and op.out != "complex"]
+    for dtype, arriving in ((torch.float64, INF), (torch.float32, 1e38)):
+        for function in (*ACTIVATIONS, *unary):
+            x = torch.tensor([-1.3, -0.8, 0.3, 0.9, 1.5, 4.0], dtype=dtype, requires_grad=True)
+            out = function(x)
+            if not out.requires_grad:
+                continue
+            slope, moved = (
+                torch.autograd.grad(out, x, torch.full_like(out, g), retain_graph=True)[0]
+                for g in (1.0, arriving)
+            )
+            slope, moved = slope.double().numpy(), moved.double().numpy()
+            moves = np.isfinite(slope) & (slope != 0)
+            moves &= abs(slope) * 1e38 < 3e38 if dtype is torch.float32 else True
+            np.testing.assert_allclose(moved[moves], slope[moves] * arriving, rtol=1e-5)
+    x = torch.tensor([-1.0, 0.0, 2.0, INF, NAN], requires_grad=True)
+    (moved,) = torch.autograd.grad(torch.angle(x), x, torch.full_like(x, INF))
+    assert moved.tolist() == [0.0] * 5
+
+
+def test_gated_activations_refuse_what_pytorchs_kernels_do():
+    for function, given in (
+        (F.mish, [1, 2]), (F.mish, [1j]), (F.hardswish, [1]), (F.hardswish, [1j]), (F.silu, [1]),
+        (F.gelu, [1j]),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="not implemented for"):
+            function(torch.tensor(given))

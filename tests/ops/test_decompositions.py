@@ -305,3 +305,17 @@ def test_the_exponential_of_zeros_is_exact_and_of_small_entries_keeps_them():
         assert torch.equal(torch.matrix_exp(zeros), torch.eye(20, dtype=dtype))
     small = torch.tensor([[0.0, 1e-9], [2e-9, 0.0]], dtype=torch.float64)
     torch.testing.assert_close(torch.matrix_exp(small).fill_diagonal_(0), small, rtol=1e-15, atol=0)
+
+
+def test_the_last_pivot_of_an_lu_divides_no_derivative():
+    A = torch.tensor([[8, 4, 8], [4, 6, 4], [3, 2.5, 3]], dtype=torch.double)  # of rank 2
+    A = torch.stack([A, A @ A.mT + torch.eye(3, dtype=torch.double)])
+    both = lambda A: torch.cat([*torch.linalg.lu(A)[1:]])  # noqa: E731
+    forward = torch.func.jacfwd(both)(A)
+    steps = 1e-6 * torch.eye(18, dtype=torch.double).reshape(18, 2, 3, 3)
+    differences = torch.stack([(both(A + h) - both(A - h)) / 2e-6 for h in steps], -1)
+    assert torch.allclose(forward, differences.reshape(4, 3, 3, 2, 3, 3), atol=1e-7)
+    assert torch.allclose(torch.func.jacrev(both)(A), forward, atol=1e-12)
+    assert torch.func.hessian(lambda A: (both(A) ** 2).sum())(A).isfinite().all()
+    # Of rank 1 the second column of L is none of the matrix.
+    assert torch.func.jacfwd(both)(torch.ones(3, 3)).isnan().any()

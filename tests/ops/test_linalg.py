@@ -18,6 +18,7 @@ from tests.support.families import family
 RNG = np.random.default_rng(5)
 FULL = RNG.normal(size=(4, 4))
 INF = float("inf")
+NAN = float("nan")
 
 
 def of_rank(rank: int) -> np.ndarray:
@@ -276,6 +277,29 @@ def test_two_infinities_in_a_column_have_no_ratio():
         (slope,) = torch.autograd.grad(found.sum(), leaf)
         assert found[0].isnan().all() and slope[0].isnan().all()
         assert not found[2].isnan().any()
+
+
+def test_a_nan_makes_its_own_matrix_nan_whatever_the_pivots_are():
+    A = torch.tensor([[[NAN, 1.0], [2.0, 3.0]], [[NAN, 2.0], [2.0, 4.0]], [[2.0, 1.0], [1.0, 3.0]]])
+    for function in (
+        torch.linalg.inv,
+        torch.linalg.det,
+        torch.logdet,
+        lambda A: torch.linalg.inv_ex(A).inverse,
+        lambda A: torch.linalg.matrix_power(A, -2),
+        lambda A: torch.linalg.solve(A, torch.ones(3, 2, 1)),
+        lambda A: torch.linalg.solve_triangular(A, torch.ones(3, 2, 1), upper=False),
+        lambda A: torch.linalg.slogdet(A).logabsdet,
+    ):
+        leaf = A.clone().requires_grad_()
+        found = function(leaf)
+        (slope,) = torch.autograd.grad(found.sum(), leaf, create_graph=True)
+        assert found[:2].isnan().all() and slope[:2].tril().isnan().any((1, 2)).all()
+        single = A[2:].clone().requires_grad_()
+        alone = function(torch.cat([A[2:], A[2:], single]))
+        assert torch.equal(found[2], alone[2])
+        assert torch.equal(slope[2:], torch.autograd.grad(alone.sum(), single)[0])
+    assert torch.linalg.inv_ex(A).info.tolist() == [0, 0, 0]
 
 
 def test_the_condition_of_a_singular_matrix_has_no_slope():

@@ -359,3 +359,16 @@ def test_a_zero_beside_others_leaves_their_second_derivatives(p):
         some = near(torch.ones(2, dtype=torch.float64))[0] if p > 0 else torch.zeros(2)
         np.testing.assert_allclose(h[1:].numpy(), some.numpy(), atol=1e-15)
         assert p < 3 or h[0] == 0
+
+
+@pytest.mark.parametrize("correction", [-1, 0, 0.5])
+def test_the_deviation_of_one_entry_is_the_constant_0(correction):
+    x = torch.tensor([[5.0], [6.0]])
+    f = lambda row: torch.std(row, correction=correction)  # noqa: E731
+    for hessian in (torch.func.hessian(f), torch.func.jacrev(torch.func.jacrev(f))):
+        assert hessian(x[0]).tolist() == [[0.0]]
+        assert torch.vmap(hessian)(x).tolist() == [[[0.0]], [[0.0]]]
+        assert hessian(torch.tensor([nan])).isnan().all()
+        assert hessian(torch.tensor([5.0, 5.0])).isnan().all()  # a kink
+    of_rows = torch.func.hessian(lambda x: torch.std_mean(x, 1, correction=correction)[0].sum())
+    assert not of_rows(x).any()

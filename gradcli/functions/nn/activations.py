@@ -157,23 +157,24 @@ def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
     return _O["softplus_beta"](input, beta, threshold)
 
 
+def _gated(function: Callable[..., Any], input: Any, inplace: Any) -> Any:
+    if inplace:
+        return _written(function, input)
+    name = function.__name__
+    if input.dtype is float16:
+        return in_float32(function, f"{name.title()}Backward0", input)
+    return _O[name](input)
+
+
 def silu(input: Any, inplace: Any = False) -> Any:
     """x * sigmoid(x)."""
     check_floating(input, "silu_cpu")
-    if inplace:
-        return _written(silu, input)
-    if input.dtype is float16:
-        return in_float32(silu, "SiluBackward0", input)
-    return called(input * _O["logistic"](input), "SiluBackward0", input)
+    return _gated(silu, input, inplace)
 
 
 def mish(input: Any, inplace: Any = False) -> Any:
     """x * tanh(softplus(x))."""
-    if inplace:
-        return _written(mish, input)
-    if input.dtype is float16:
-        return in_float32(mish, "MishBackward0", input)
-    return called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
+    return _gated(mish, input, inplace)
 
 
 def gelu(input: Any, *, approximate: str = "none") -> Any:
@@ -182,12 +183,10 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
     if input.dtype is float16:
         return in_float32(partial(gelu, approximate=approximate), "GeluBackward0", input)
     if approximate == "tanh":
-        inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
-        # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
-        return called(input * _O["logistic"](2.0 * inner), "GeluBackward0", input)
+        return _O["gelu_tanh"](input)
     if approximate != "none":
         raise bad_value("approximate argument must be either none or tanh.")
-    return called(input * _O["ndtr"](input), "GeluBackward0", input)
+    return _O["gelu"](input)
 
 
 def selu(input: Any, inplace: Any = False) -> Any:
@@ -231,13 +230,7 @@ def hardsigmoid(input: Any, inplace: Any = False) -> Any:
 def hardswish(input: Any, inplace: Any = False) -> Any:
     """``x * hardsigmoid(x)``."""
     check_floating(input, "hardswish_cpu")
-    if inplace:
-        return _written(hardswish, input)
-    if input.dtype is float16:
-        return in_float32(hardswish, "HardswishBackward0", input)
-    middle = input * (input + 3.0) / 6.0
-    out = _O["where"](input <= -3, -0.0, _O["where"](input < 3, middle, input))
-    return called(out, "HardswishBackward0", input)
+    return _gated(hardswish, input, inplace)
 
 
 def hardshrink(input: Any, lambd: Number = 0.5) -> Any:

@@ -22,8 +22,8 @@ _MODULES = ("torch", "gradcli", "torch.nn.functional", "math")
 _WRITING = frozenset(("out", "inplace"))
 _METHODS = frozenset(("detach", "view", "item", "float", "double"))
 ACTIVATIONS = frozenset((
-    "celu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "mish", "relu6",
-    "selu", "silu", "softmin", "softshrink", "tanhshrink", "threshold",
+    "celu", "glu", "hardshrink", "hardsigmoid", "relu6", "selu", "softmin", "softshrink",
+    "tanhshrink", "threshold",
 ))  # fmt: skip
 """Functions of ``torch.nn.functional`` that only compute, where they are not to write."""
 _WHOLE = (n.Number, n.Column, n.Name)

@@ -41,7 +41,7 @@ from gradcli.language.syntax.nodes import (
     Unary,
 )
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.operator import Operator
+from gradcli.ops.operator import OPERATORS, Operator
 
 DEEPEST = 60
 """Expressions that nest deeper are left to generated code."""
@@ -61,7 +61,7 @@ _BUILTIN = ("abs", "max", "min", "pow")
 @functools.cache
 def _computes(name: str) -> bool:
     """Whether functions and methods of a name do nothing but compute."""
-    tables = (methods.public_operators(), methods.COMPOSED, ACTIVATIONS, _BUILTIN)
+    tables = (methods.public_operators(), OPERATORS, methods.COMPOSED, ACTIVATIONS, _BUILTIN)
     return any(name in table for table in tables)
 
 

@@ -5,11 +5,7 @@ operators it names, read forward over these lines, give its own: the text of a f
 what is computed twice stands once and what is not needed not at all. For ``sqrt(x*x + eps)``::
 
     def rule(t, x, out):
-        v0 = t * x
-        v1 = v0 + v0
-        v2 = 2.0 * out
-        v3 = v1 / v2
-        return v3
+        return t * ((x + x) / (2.0 * out))
 """
 
 from __future__ import annotations
@@ -45,6 +41,9 @@ class Line:
     def __gradcli_apply__(self, op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Line:
         if not op.entrywise:
             raise TypeError(f"a formula works entry by entry, which {op.name} does not")
+        if op.infix == "*" and 1.0 in args:
+            factor: Line = args[1 - args.index(1.0)]
+            return factor
         known = (op.name, *(a if isinstance(a, Line) else (a.__class__, a) for a in args),
                  *params.items())  # fmt: skip
         if known not in self.lines:
@@ -90,13 +89,22 @@ def derive(op: Operator) -> tuple[Callable[..., Any], list[Callable[..., Any] | 
 def _rule(
     given: Sequence[Line], x: Line, steps: Sequence[Line], out: Line
 ) -> Callable[..., Any] | None:
-    """The rule by one input: forward mode over the lines, so that a choice is one of slopes."""
+    """The rule by one input: forward mode over the lines, so that a choice is one of slopes.
+
+    What no choice divides is a slope first, by which t is multiplied once: of several multiples of
+    t, which may cancel, one may overflow.
+    """
     t = Line(out.lines, "t")
-    tangents: dict[Any, Any] = {x: t}
+    tangents: dict[Any, Any] = {x: 1.0}
+    multiples: set[Line] = set()  # lines whose tangents are multiples of t
     for line in steps:
         found = [tangents.get(a) if isinstance(a, Line) else None for a in line.args]
         if line.op is None or all(tangent is None for tangent in found):
             continue
+        if line.op.masks or not multiples.isdisjoint(line.args):
+            multiples.add(line)
+            slopes = zip(line.args, found, strict=True)
+            found = [v if v is None or a in multiples else t * v for a, v in slopes]
         if line.op.kind == "linear" and None in found:
             # A transpose by one input is the multiple of it that an entrywise operator takes.
             i = next(i for i, tangent in enumerate(found) if tangent is not None)
@@ -110,7 +118,8 @@ def _rule(
             tangents[line] = pushed
     if out not in tangents:
         return None
-    return _function("rule", [t, *given, out], tangents[out], only_needed=True)
+    result = tangents[out] if out in multiples else t * tangents[out]
+    return _function("rule", [t, *given, out], result, only_needed=True)
 
 
 def _function(
@@ -129,12 +138,17 @@ def _function(
                 waiting.append(a)
     own = [line for line in result.lines.values() if line in needed and line not in given]
     scope: dict[str, Any] = {"__name__": __name__}
-    body = []
-    for i, line in enumerate(own):
-        line.name = f"v{i}"
+    read = [a for line in own for a in (*line.args, *line.params.values()) if isinstance(a, Line)]
+    body: list[str] = []
+    for line in own:
         assert line.op is not None
         scope[line.op.name] = line.op
-        body.append(f"    {line.name} = {line.written(line.op.infix or line.op.name)}")
+        text = line.written(line.op.infix or line.op.name)
+        if read.count(line) > 1:
+            line.name = f"v{len(body)}"
+            body.append(f"    {line.name} = {text}")
+        else:  # NumPy writes a result into what nothing else refers to
+            line.name = f"({text})" if line.op.infix else text
     taken = [line.name for line in given if line in needed or line.name == "t" or not only_needed]
     exec("\n".join([f"def {name}({', '.join(taken)}):", *body, f"    return {result.name}"]), scope)
     found: Callable[..., Any] = scope[name]

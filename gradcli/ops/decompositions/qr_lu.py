@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.comparison import ones_like
 from gradcli.ops.conversion import conj
 from gradcli.ops.decompositions.packing import (
     diagonal_matrix,
@@ -19,11 +20,11 @@ from gradcli.ops.decompositions.packing import (
     mH,
     over_r,
     packed,
-    solvable,
     unpacked,
 )
 from gradcli.ops.kinds import general
 from gradcli.ops.linalg import _square, solve
+from gradcli.ops.piecewise import where
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, tril, triu
 
@@ -48,12 +49,11 @@ def _qr_vjp(g: Any, out: Any, shape: Sequence[int]) -> Any:
 def _qr_jvp(tx: Any, x: Any, out: Any) -> Any:
     q, r = unpacked(out, x.shape, _CORE)
     inside = matmul(mH(q), tx)
-    right = solvable(mH(r))
-    scaled = mH(solve(right, mH(inside)))
+    scaled = over_r(inside, mH(r))
     below = tril(scaled, -1)
     own = diagonal(scaled)
     turn = below - mH(below) + 0.5 * diagonal_matrix(own - conj(own))
-    tq = mH(solve(right, mH(tx - matmul(q, inside)))) + matmul(q, turn)
+    tq = over_r(tx - matmul(q, inside), mH(r)) + matmul(q, turn)
     return packed(_CORE, tq, inside - matmul(turn, r))
 
 
@@ -86,21 +86,25 @@ def _lu_compact(x: Any) -> Any:
     return out.astype(x.dtype)
 
 
-def _lu_both(out: Any) -> tuple[Any, Any]:
-    return tril(out, -1) + eye_of(diagonal(out)), triu(out, 0)
+def _lu_all(out: Any) -> tuple[Any, Any, Any]:
+    """L, U, and U with 1 for its last pivot, by which no derivative divides."""
+    last = np.arange(out.shape[-1]) == out.shape[-1] - 1
+    own = where(last, ones_like(diagonal(out)), diagonal(out))
+    return tril(out, -1) + eye_of(own), triu(out, 0), triu(out, 1) + diagonal_matrix(own)
 
 
 def _lu_vjp(g: Any, out: Any) -> Any:
-    g = conj(g)
-    low, high = _lu_both(out)
-    inside = tril(matmul(mH(low), tril(g, -1)), -1) + triu(matmul(triu(g, 0), mH(high)), 0)
-    return conj(over_r(solve(mH(low), inside), high))
+    low, high, divisor = _lu_all(out)
+    below, above = tril(conj(g), -1), triu(conj(g), 0)
+    inside = tril(matmul(mH(low), below) - matmul(above, mH(high)), -1)
+    return conj(solve(mH(low), above + over_r(inside, divisor)))
 
 
 def _lu_jvp(tx: Any, out: Any) -> Any:
-    low, high = _lu_both(out)
-    inside = mH(solve(solvable(mH(high)), mH(solve(low, tx))))
-    return matmul(low, tril(inside, -1)) + matmul(triu(inside, 0), high)
+    low, high, divisor = _lu_all(out)
+    left = solve(low, tx)
+    below = tril(over_r(left, mH(divisor)), -1)
+    return matmul(low, below) + triu(left - matmul(below, high), 0)
 
 
 lu_compact = general(

@@ -84,8 +84,6 @@ def _stated(op: Operator, library: str) -> str | None:
 def _composed(op: Operator, library: str) -> str | None:
     """The source of a small function that computes a formula; None where a part has no call."""
     given, lines, out = traced(op)
-    if len(lines) == 1 and out.op is not None and list(out.args) == list(given):
-        return library_call(library, out.op.name, out.params, 0)  # another operator's other name
     body = []
     for i, line in enumerate(lines):
         call = library_call(library, line.op.name, line.params, 0) if line.op is not None else None

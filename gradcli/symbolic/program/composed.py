@@ -197,7 +197,9 @@ class _Expansion:
         return int(size) if size is not None and size.isdigit() else Extent(self, (d,))
 
     def applied(self, op: Any, args: Sequence[Any], params: Mapping[str, Any]) -> Stand:
-        """A step more."""
+        """A step more; of an operator that only a formula says, the steps of that."""
+        if op.formula is not None and not (op.public or op.numpy or op.kink):
+            return op.formula(*args, **params)
         inputs = [a.place if isinstance(a, Stand) else self._number(a) for a in args]
         return self._kept(Step(op.name, self.step.node, inputs, dict(params)))
 

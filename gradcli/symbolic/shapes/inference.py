@@ -168,8 +168,8 @@ _COMPOSED_RANKS = {
 _ENTRYWISE = frozenset(
     ["lerp", "addcdiv", "copysign", "deg2rad", "rad2deg", "clamp_min",
      "clamp_max", "float_power", "rsub", "positive", "ldexp", "logaddexp2",
-     "mvlgamma", "gelu", "silu", "mish", "selu", "celu", "hardsigmoid", "hardswish",
-     "hardshrink", "softshrink", "tanhshrink", "relu6", "threshold"]
+     "mvlgamma", "selu", "celu", "hardsigmoid", "hardshrink", "softshrink",
+     "tanhshrink", "relu6", "threshold"]
 )  # fmt: skip
 _MATRICES = frozenset(("mat", "mat1", "mat2"))
 
