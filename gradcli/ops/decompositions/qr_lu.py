@@ -22,9 +22,10 @@ from gradcli.ops.decompositions.packing import (
     packed,
     unpacked,
 )
+from gradcli.ops.indexing import getitem
+from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
 from gradcli.ops.linalg import _square, solve
-from gradcli.ops.piecewise import where
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, tril, triu
 
@@ -88,8 +89,9 @@ def _lu_compact(x: Any) -> Any:
 
 def _lu_all(out: Any) -> tuple[Any, Any, Any]:
     """L, U, and U with 1 for its last pivot, by which no derivative divides."""
-    last = np.arange(out.shape[-1]) == out.shape[-1] - 1
-    own = where(last, ones_like(diagonal(out)), diagonal(out))
+    own = diagonal(out)
+    last = ones_like(getitem(own, (..., slice(-1, None))))
+    own = cat(getitem(own, (..., slice(None, -1))), last, dim=-1)
     return tril(out, -1) + eye_of(own), triu(out, 0), triu(out, 1) + diagonal_matrix(own)
 
 
