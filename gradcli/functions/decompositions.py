@@ -221,8 +221,7 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     k = min(m, n)
     pivots = _exchanges(A.array)
     order = _order(pivots, m)
-    index = np.broadcast_to(order[..., :, None], tuple(A.shape))
-    turned = _O["gather"](A, index, -2)
+    turned = _O["gather"](A, np.broadcast_to(order[..., :, None], tuple(A.shape)), -2)
     compact = _O["lu_compact"](turned[..., :k, :k])
     ones = diag_embed(_O["ones_like"](_O["diagonal"](compact)))
     low, high = _O["tril"](compact, -1) + ones, _O["triu"](compact, 0)
@@ -233,9 +232,10 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
         lost = _O["eq"](own, 0)  # and so are all below it: they are 0 times any number
         nonzero = high + diag_embed(lost.to(high.dtype))
         below = _O["mT"](_O["solve"](_O["mT"](nonzero), _O["mT"](turned[..., k:, :])))
-        if lost.any():  # 0, as which it has no derivative
-            root = _O["sqrt"](_O["where"](lost, own, 1.0))
-            below = below + _O["unsqueeze"](_O["where"](lost, root, 0.0), -2)
+        if lost.any():  # 0, as which it has no derivative, nor has a pivot that any row may be
+            root = _O["where"](lost, _O["sqrt"](_O["where"](lost, own, 1.0)), 0.0)
+            below = below + _O["unsqueeze"](root, -2)
+            high = high + diag_embed(root)
         low = _O["cat"](low, below, dim=-2)
     return order, pivots, low, high
 
