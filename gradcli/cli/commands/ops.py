@@ -60,10 +60,11 @@ _LABELS = dict(zip(FACTS, (
 
 def find(name: str) -> Operator | Entry:
     """What has a name or alias. Raises ValueFault (E0907) with the nearest."""
-    by_name: dict[str, Any] = {n: op for op in OPERATORS.values() for n in (op.name, *op.aliases)}
+    listed = {n: entry for entry in entries() for n in (entry.prefixed, entry.name)}
+    shown = [op for op in OPERATORS.values() if op.public or op.name not in listed]
+    by_name: dict[str, Any] = {n: op for op in shown for n in (op.name, *op.aliases)}
     if name in by_name:
         return by_name[name]
-    listed = {n: entry for entry in entries() for n in (entry.prefixed, entry.name)}
     for whole in (name, f"torch.{name}", name.replace("F.", "torch.nn.functional.", 1)):
         if whole in listed:
             entry = listed[whole]
