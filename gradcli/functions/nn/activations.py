@@ -157,24 +157,23 @@ def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
     return _O["softplus_beta"](input, beta, threshold)
 
 
-def _gated(function: Callable[..., Any], input: Any, inplace: Any) -> Any:
+def _gated(name: str, input: Any, inplace: Any) -> Any:
     if inplace:
-        return _written(function, input)
-    name = function.__name__
+        return _written(_O[name], input)
     if input.dtype is float16:
-        return in_float32(function, f"{name.title()}Backward0", input)
+        return in_float32(_O[name], f"{name.title()}Backward0", input)
     return _O[name](input)
 
 
 def silu(input: Any, inplace: Any = False) -> Any:
     """x * sigmoid(x)."""
     check_floating(input, "silu_cpu")
-    return _gated(silu, input, inplace)
+    return _gated("silu", input, inplace)
 
 
 def mish(input: Any, inplace: Any = False) -> Any:
     """x * tanh(softplus(x))."""
-    return _gated(mish, input, inplace)
+    return _gated("mish", input, inplace)
 
 
 def gelu(input: Any, *, approximate: str = "none") -> Any:
@@ -230,7 +229,7 @@ def hardsigmoid(input: Any, inplace: Any = False) -> Any:
 def hardswish(input: Any, inplace: Any = False) -> Any:
     """``x * hardsigmoid(x)``."""
     check_floating(input, "hardswish_cpu")
-    return _gated(hardswish, input, inplace)
+    return _gated("hardswish", input, inplace)
 
 
 def hardshrink(input: Any, lambd: Number = 0.5) -> Any:
