@@ -9,6 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -336,7 +337,7 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     # A choice, not a divisor of 1: what is infinite there would have no tangent.
     found = where(flat, found / where(flat, where(lost, 1.0, x), 1.0), found)
     # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
-    return _steep(where(lost, 0.0, found), t, logical_and(x == 0, y == 1), y - 1)
+    return _steep(where(lost, 0.0, found), t, y, lambda: (logical_and(x == 0, y == 1), y - 1))
 
 
 def _flat_at_zero(y: Any) -> Any:
@@ -344,11 +345,12 @@ def _flat_at_zero(y: Any) -> Any:
     return logical_or(OPERATORS["real"](y) > 0, y == 0) if is_complex(y) else y >= 0
 
 
-def _steep(slope: Any, t: Any, here: Any, x: Any) -> Any:
-    """``slope``, with a slope of its own by ``x`` of minus infinity ``here``, where ``x`` is 0."""
+def _steep(slope: Any, t: Any, x: Any, place: Callable[[], tuple[Any, Any]]) -> Any:
+    """``slope``, with a slope of its own of minus infinity where, and by what, ``place`` says."""
     if isinstance(x, np.ndarray | np.generic):  # of arrays there is no further slope
         return slope
-    return where(here, slope - t * sqrt(where(here, x, 1.0)), slope)
+    here, zero = place()
+    return where(here, slope - t * sqrt(where(here, zero, 1.0)), slope)
 
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
@@ -366,8 +368,9 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
         base = base + 0j
     slope = t * where(flat, 0.0, out * log(base))
     # That is 0 at x = 0, from where it falls infinitely fast for 0 < y <= 1.
-    low = logical_and(y != 0, _flat_at_zero(1 - y))
-    return _steep(slope, t, logical_and(flat, low), x)
+    return _steep(
+        slope, t, x, lambda: (logical_and(logical_and(flat, y != 0), _flat_at_zero(1 - y)), x)
+    )
 
 
 pow = elementwise(
