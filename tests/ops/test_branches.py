@@ -275,6 +275,17 @@ def test_what_the_user_chose_in_a_recorded_pass_is_no_branch(f):
     assert grad(g.sum(), x)[0].isnan().all()
 
 
+def test_a_custom_function_may_mix_its_entries():
+    """Of such a function nothing is known: 0 is only where none of its result is taken."""
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    for choice in (x > 0, x > 9):
+        outside = torch.where(choice, Square.apply(x.sqrt()), 0.0)
+        assert str(grad(outside.sum(), x)[0].tolist()) == str(
+            [nan if choice.any() else 0.0, 1.0 * choice.any().item()]
+        )
+        assert grad(Square.apply(torch.where(choice, x.sqrt(), 0.0)).sum(), x)[0][0] == 0.0
+
+
 def test_what_was_saved_behind_hooks_is_asked_for_once():
     """A checkpoint refuses to give it twice."""
 

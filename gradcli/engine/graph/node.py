@@ -198,6 +198,7 @@ class Part:
     rules: tuple[Callable[..., Any] | None, ...] = ()
     variadic = True
     entrywise = False
+    batching = None
     dtypes: str | None = None
     node: ClassVar[Mapping[str, Any]] = {}
 
