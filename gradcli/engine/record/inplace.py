@@ -72,6 +72,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         result = result.to(target.dtype)
         if result.edge is not None:
             more(result.edge).params["called"] = name
+    if mode.saving:  # an operand may be what is written to
+        note_write(target.own_array())
     np.copyto(target.own_array(), in_memory(target, result.array), casting="unsafe")
     return _after_write(target, result, old.edge)
 

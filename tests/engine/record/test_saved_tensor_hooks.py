@@ -12,6 +12,7 @@ from gradcli.autograd import graph
 from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import Fault
 from gradcli.utils.checkpoint import checkpoint
+from tests.support.families import family
 
 
 def leaf(*values):
@@ -148,6 +149,15 @@ def test_what_is_saved_is_copied_when_it_is_written_to_and_once():
         assert x.grad.tolist() == [4, 8, 8]
         assert not kept.cloned
     assert not kept.original
+
+
+@family("write", [
+    lambda y: y.mul_(y), lambda y: y[:].mul_(y), lambda y: y.hypot_(y[:]), lambda y: y.xlogy_(y),
+    lambda y: y.addcmul_(y, y),
+])  # fmt: skip
+def test_what_is_saved_of_an_operand_that_is_written_to_itself_is_copied(write):
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        assert torch.autograd.gradcheck(lambda x: write(x * 1), leaf(0.5, 2.0))
 
 
 def test_a_hook_unpacks_nothing_when_its_operand_is_overwritten():
