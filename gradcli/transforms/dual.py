@@ -233,9 +233,12 @@ class Dual(Layer):
             return
         self.own()
         mine = is_dual(value, self.__gradcli_rank__)
+        tangent = value.tangent if mine else 0
+        if is_dual(tangent, self.__gradcli_rank__):  # what is written to was that of the value
+            tangent = OPERATORS["clone"](tangent.primal)
         store(self.primal, value.primal if mine else value)
         with self.recorded([self.primal]):
-            store(self.tangent, value.tangent if mine else 0)
+            store(self.tangent, tangent)
 
     def admit(self, target: Any) -> None:
         """Make a dual of ``target`` and of all that shares its memory, with tangents of zero.

@@ -681,6 +681,7 @@ class Layer(Slots, Operand):
                 part.__set__(self, part.__get__(view))
         for tensor in tensors_of(self):
             if tensor.meta is not None:
+                tensor.meta.version.bump()
                 overtake(tensor)
         return self
 

@@ -653,6 +653,31 @@ def test_a_tangent_that_was_read_sees_later_writes():
         same(torch.autograd.grad(read.sum(), x)[0], torch.tensor([0.0, 8.0]))
 
 
+@family("write", [lambda t, d: t.copy_(d), lambda t, d: t[:].copy_(d[:])])
+def test_a_value_is_written_to_its_own_tangent(write):
+    with fwad.dual_level():
+        tangent = T.clone()
+        write(tangent, fwad.make_dual(point(), tangent))
+        found = fwad.unpack_dual(tangent)
+        same(found.primal, point())
+        same(found.tangent, T)
+
+
+@family("turn", [
+    lambda y: y.t_(), lambda y: y.unsqueeze_(0), lambda y: y.squeeze_(), lambda y: y.mul_(2),
+    lambda y: y.as_strided_((2,), (1,)),
+])  # fmt: skip
+def test_a_value_that_is_turned_in_place_counts_as_written_to(turn):
+    x = torch.ones(2, 3, requires_grad=True)
+    with fwad.dual_level():
+        y = fwad.make_dual(x, torch.ones(2, 3)).clone()
+        z = y * y
+        turn(y)
+        assert y._version == 1
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.sum().backward()
+
+
 def test_another_thread_sees_the_tangents_of_a_level():
     found = []
     with fwad.dual_level():
