@@ -286,16 +286,20 @@ def test_a_custom_function_may_mix_its_entries():
         assert grad(Square.apply(torch.where(choice, x.sqrt(), 0.0)).sum(), x)[0][0] == 0.0
 
 
-def test_what_was_saved_behind_hooks_is_asked_for_once():
+ROWS = torch.tensor([[0.0, 1.0], [1.0, 4.0]])
+
+
+@family("kept", [
+    (lambda x: (torch.where(x > 0, torch.sqrt(x), 0.0) + 1).relu().sum(), [0.0, 0.25]),
+    (lambda x: torch.where(ROWS[1:].T > 1, ROWS.log() @ x[:, None], 0).sum(), [0.0, np.log(4.0)]),
+])  # fmt: skip
+def test_what_was_saved_behind_hooks_is_asked_for_once(kept):
     """A checkpoint refuses to give it twice."""
-
-    def kept(x):
-        return (torch.where(x > 0, torch.sqrt(x), 0.0) + 1).relu().sum()
-
+    function, wanted = kept
     x = torch.tensor([0.0, 4.0], requires_grad=True)
     for _ in range(2):
-        y = torch.utils.checkpoint.checkpoint(kept, x, use_reentrant=False)
-        assert grad(y, x)[0].tolist() == [0.0, 0.25]
+        y = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=False)
+        assert grad(y, x)[0].tolist() == pytest.approx(wanted)
 
 
 def test_where_much_is_nan_each_node_is_looked_at_once(monkeypatch):

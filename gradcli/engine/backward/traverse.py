@@ -521,13 +521,16 @@ def _walk(
             on = runs is None or node in runs
             saved: Any = node.saved
             kept: Any = saved if node.masks or (weighed and node.weighs) else None
-            if hasattr(kept, "entries"):  # packed, which may be asked once
-                kept = node.saved = tuple(kept)
+            again = kept is not None or (careful is not None and node.op.kind == "bilinear")
+            packed = again and hasattr(saved, "entries")
+            if packed:  # which may be asked once
+                node.saved = tuple(saved)
+                kept = node.saved if kept is not None else None
             ask = (node, g, gone, recorded, wanted, captured, on, careful)
             pulled = _pull_watched(*ask, cut is WHOLE)
+            if packed and gone is None:
+                node.saved = saved
             if kept is not None and seeds is not None:
-                if gone is None:
-                    node.saved = saved
                 careful = careful or Choices(order, seeds)
                 careful.kept[node] = kept
             if since and seeds is not None and _of_the_user(node):
