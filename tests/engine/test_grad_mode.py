@@ -97,6 +97,23 @@ def test_set_grad_enabled_as_a_call():
     assert on()
 
 
+def test_what_is_detached_from_an_inference_tensor_outside_is_written_to():
+    with torch.inference_mode():
+        made = torch.ones(2)
+        inside = made.detach()
+    for seen in (made.data, made.detach(), made[:1].detach()):
+        seen.add_(1)
+        assert seen.is_inference() and seen._version == 1
+        with pytest.raises(RuntimeError, match="cannot be saved"):
+            torch.ones(1, requires_grad=True) * seen
+    assert made.tolist() == [4, 3]
+    for kept in (inside, made.detach()[:1]):
+        with pytest.raises(RuntimeError, match="Inplace update"):
+            kept.add_(1)
+        with pytest.raises(RuntimeError, match="version counter"):
+            kept._version  # noqa: B018
+
+
 def test_inference_mode_off_is_nothing():
     with torch.inference_mode(False):
         assert on()

@@ -270,7 +270,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
 
     ``others`` are the operands of the write.
     """
-    if target.meta is not None and target.meta.inference and not current().inference:
+    if target.meta is not None and not target.meta.counted and not current().inference:
         said = "Inplace update to inference tensor outside InferenceMode is not allowed."
         mend = "You can make a clone to get a normal tensor before doing inplace update."
         more = "See https://github.com/pytorch/rfcs/pull/17 for more details."

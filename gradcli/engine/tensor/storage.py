@@ -74,6 +74,7 @@ class Meta:
         "version", "views",
     )  # fmt: skip
     inference = False
+    counted = True  # whether writes outside inference mode are possible, and have a version
     former: Any  # of a view whose base, or which itself, was given other memory: the base it had
     overtaken: bool  # of a view whose memory was written to while nothing there required a gradient
     outer: Any  # of ``x.data`` that is still in the graph of a transform around: x
@@ -98,7 +99,14 @@ class Meta:
 
 
 class InferenceMeta(Meta):
-    """That of a tensor made in inference mode, and of its views: no graph may touch it."""
+    """That of a tensor made in inference mode, and of its views: no graph may touch it.
 
-    __slots__ = ()
+    What is detached from it outside is ``counted``, its views are not.
+    """
+
+    __slots__ = ("counted",)
     inference = True
+
+    def __init__(self, version: Version | None = None, counted: bool = False) -> None:
+        super().__init__(version)
+        self.counted = counted

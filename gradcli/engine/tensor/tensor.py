@@ -285,7 +285,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         Inside nested transforms outside that of the innermost: see ``level_detach``.
         """
         out = self._alias(detached(self.edge))
-        out.meta = InferenceMeta() if self.is_inference() else None
+        out.meta = None
+        if self.is_inference():
+            out.meta = InferenceMeta(counted=not current().inference)
         return out._data_of(self)
 
     @data.setter
@@ -379,7 +381,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     @property
     def _version(self) -> int:
-        if self.is_inference():
+        if self.meta is not None and not self.meta.counted:
             raise RuntimeFault("E0415", "Inference tensors do not track version counter.")
         return 0 if self.meta is None else self.meta.version.number
 
@@ -537,6 +539,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
+        if self.is_inference():
+            return self.data
         out = self._alias()  # of a conjugate view, such a view
         meta = self.meta or self._meta()
         out.meta = meta.__class__(meta.version)
