@@ -228,15 +228,15 @@ class Dual(Layer):
 
         Inference mode knows no tangents: there, as in PyTorch, the one that was stays.
         """
-        if self.__gradcli_rank__ not in pushing or current().inference:
-            store(self.primal, value.primal if is_dual(value, self.__gradcli_rank__) else value)
+        level = self.__gradcli_rank__
+        primal, tangent = value.components() if is_dual(value, level) else (value, 0)
+        if level not in pushing or current().inference:
+            store(self.primal, primal)
             return
         self.own()
-        mine = is_dual(value, self.__gradcli_rank__)
-        tangent = value.tangent if mine else 0
-        if is_dual(tangent, self.__gradcli_rank__):  # what is written to was that of the value
+        if is_dual(tangent, level):  # what is written to was that of the value
             tangent = OPERATORS["clone"](tangent.primal)
-        store(self.primal, value.primal if mine else value)
+        store(self.primal, primal)
         with self.recorded([self.primal]):
             store(self.tangent, tangent)
 
@@ -331,26 +331,6 @@ class Dual(Layer):
         inner = [t for t in inner if t.since is not None]
         return not inner or inner[-1].level == level
 
-    def item(self) -> Any:
-        """The primal's number, without its tangent."""
-        return self.primal.item()
-
-    def tolist(self) -> Any:
-        """The primal's numbers in nested lists, without its tangent."""
-        return self.primal.tolist()
-
-    def __bool__(self) -> bool:
-        return bool(self.primal)
-
-    def __float__(self) -> float:
-        return float(self.primal)
-
-    def __int__(self) -> int:
-        return int(self.primal)
-
-    def __format__(self, spec: str) -> str:
-        return format(self.primal, spec)
-
     # -- in ``forward_ad.dual_level``, and where its level ended, a dual is a tensor like others ---
 
     def _as_primal(self) -> bool:
@@ -433,21 +413,21 @@ class Dual(Layer):
         return super().__repr__() if self.__gradcli_rank__ in pushing else repr(self.primal)
 
 
-def _of_primal(name: str) -> Callable[..., Any]:
-    """A method that is the primal's where ``_as_primal`` says so, else Layer's."""
+def _of_primal(name: str, always: bool = False) -> Callable[..., Any]:
+    """A method that is the primal's, ``always`` or where ``_as_primal`` says so, else Layer's."""
 
     def method(self: Dual, *args: Any, **options: Any) -> Any:
-        tensor = self.primal if self._as_primal() else super(Dual, self)
+        tensor = self.primal if always or self._as_primal() else super(Dual, self)
         return getattr(tensor, name)(*args, **options)
 
     method.__name__, method.__doc__ = name, f"As Tensor's ``{name}``, of the primal."
     return method
 
 
-for _name in (
-    "numpy", "data_ptr", "untyped_storage", "__deepcopy__", "__reduce_ex__",
-):  # fmt: skip
+for _name in ("numpy", "data_ptr", "untyped_storage", "__deepcopy__", "__reduce_ex__"):
     setattr(Dual, _name, _of_primal(_name))
+for _name in ("item", "tolist", "__bool__", "__float__", "__int__", "__format__"):  # numbers
+    setattr(Dual, _name, _of_primal(_name, always=True))
 
 
 def is_dual(value: Any, level: int) -> bool:
