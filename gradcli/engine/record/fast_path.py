@@ -501,13 +501,10 @@ def _marked(out: Tensor) -> Tensor:
 
 def _in_a_mode(out: Tensor, *operation: Any) -> Tensor:
     """The result of an operation on what requires a gradient, where the state is not plain."""
-    state = current()
-    if state.grad:
+    if current().grad:
         return finish(*operation)
     out.edge = None
-    if state.inference:
-        out.meta = InferenceMeta()
-    return out
+    return _marked(out)
 
 
 def _of_numbers(op: Operator, args: tuple[Any, ...]) -> Any:

@@ -747,12 +747,11 @@ def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
     """For each entry of ``view`` its place in the flattened ``base``, by their addresses."""
     here = addresses(view)
     if base.flags.c_contiguous:
-        result: np.ndarray = (here - base.__array_interface__["data"][0]) // base.itemsize
-        return result
+        return np.asarray((here - base.__array_interface__["data"][0]) // base.itemsize)
     there = addresses(base).ravel()
     order = np.argsort(there)
     places = np.searchsorted(there, here, sorter=order).clip(max=there.size - 1)
-    found: np.ndarray = order[places]
+    found = order[places]
     if not np.array_equal(there[found], here):
         raise ValueError
     return found

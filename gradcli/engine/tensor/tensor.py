@@ -236,10 +236,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             self.edge.grad = value
         elif value is not None or self.meta is not None:
             meta = self._meta()
-            if meta.kept is None:
-                meta.grad = value
-            else:
-                meta.kept.grad = value
+            (meta if meta.kept is None else meta.kept).grad = value
 
     @grad.deleter
     def grad(self) -> None:
@@ -285,9 +282,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         Inside nested transforms outside that of the innermost: see ``level_detach``.
         """
         out = self._alias(detached(self.edge))
-        out.meta = None
-        if self.is_inference():
-            out.meta = InferenceMeta(counted=not current().inference)
+        out.meta = InferenceMeta(counted=not current().inference) if self.is_inference() else None
         return out._data_of(self)
 
     @data.setter
@@ -698,12 +693,8 @@ def _unpickled(
         out.__class__ = Tensor._turned
     out._meta().version.number = 1  # as in PyTorch, where the memory is written in
     if kind is not Tensor:
-        kept = kind.__new__(kind, out)
-        result: Tensor = (
-            kept if kept.requires_grad == requires_grad else kept.requires_grad_(requires_grad)
-        )
-        return result
-    return out.requires_grad_(requires_grad)
+        out = kind.__new__(kind, out)
+    return out if out.requires_grad == requires_grad else out.requires_grad_(requires_grad)
 
 
 def _kept(name: str, read: property) -> Callable[[Tensor], None]:
