@@ -229,7 +229,8 @@ class Dual(Layer):
         Inference mode knows no tangents: there, as in PyTorch, the one that was stays.
         """
         level = self.__gradcli_rank__
-        primal, tangent = value.components() if is_dual(value, level) else (value, 0)
+        parts: tuple = value.components() if is_dual(value, level) else (value, 0)
+        primal, tangent = parts
         if level not in pushing or current().inference:
             store(self.primal, primal)
             return

@@ -751,7 +751,7 @@ def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
     there = addresses(base).ravel()
     order = np.argsort(there)
     places = np.searchsorted(there, here, sorter=order).clip(max=there.size - 1)
-    found = order[places]
+    found: np.ndarray = order[places]
     if not np.array_equal(there[found], here):
         raise ValueError
     return found
