@@ -324,14 +324,16 @@ def _wrapped(
     given = {id(t) for t in inputs}
     dirty = {id(t): t for t in ctx._gradcli_dirty}
     returned = {id(t) for t in outputs if isinstance(t, Tensor)}
-    for written in dirty.values():
+    for written in ctx._gradcli_dirty:
         written._meta().version.bump()
     if dirty.keys() - returned:
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
     fixed = {id(t) for t in ctx._gradcli_fixed}
+    kept: set[int] = set()  # inputs that may not be returned as they are
     if definition.setup_context is not None:
-        _refuse_saved_identity(ctx, given & returned - dirty.keys() - fixed)
+        saved = (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)
+        kept = given & {id(t) for t in saved} - dirty.keys()
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
@@ -355,18 +357,23 @@ def _wrapped(
             "an issue if you need to support more.",
         )
     made: dict[int, tuple[int, Tensor]] = {}
-    results = []
-    for number, t in enumerate(outputs):
+    results = list(outputs)
+    # What was written to comes first: views of it among the others are of what it is by then.
+    for number, t in sorted(enumerate(outputs), key=lambda place: id(place[1]) not in dirty):
         if not isinstance(t, Tensor):
-            results.append(t)
             continue
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
+        if id(t) in kept and (flows or t.edge is None):
+            said = "An input that has been returned as-is as output is being saved for backward. "
+            said += "This is not supported if you override setup_context."
+            mend = "return and save a view of the input, x.view_as(x), or set up ctx in forward"
+            raise RuntimeFault("E0412", said, help=mend)
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
         if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
             out.meta.made = None if pure else FUNCTION if len(returned - fixed) == 1 else "several"
         if flows and out is t:
             made[id(t)] = (number, out)
-        results.append(out)
+        results[number] = out
     to_save, ctx._gradcli_dirty = ctx._gradcli_to_save, ()  # whose place is at ctx's node: a cycle
     if node is not None:
         ctx._gradcli_to_save = ()
@@ -410,12 +417,3 @@ def _placed(
     elif t.edge.__class__ is not Severed:  # a view of what requires grad does too
         t.edge = None
     return t
-
-
-def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
-    saved = (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)
-    if any(id(t) in identities for t in saved if t is not None):
-        said = "An input that has been returned as-is as output is being saved for backward. This"
-        said += " is not supported if you override setup_context."
-        mend = "return and save a view of the input, x.view_as(x), or set up ctx in forward"
-        raise RuntimeFault("E0412", said, help=mend)

@@ -269,6 +269,24 @@ def test_an_input_written_in_place():
         f.apply(leaf())
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_an_input_written_in_place_comes_with_a_view_of_it(first):
+    def forward(ctx, a):
+        a.mul_(2)
+        ctx.mark_dirty(a, a)  # each mark is a write
+        return (a[:1], a) if first else (a, a[:1])
+
+    def backward(ctx, *gs):
+        view, whole = gs if first else gs[::-1]
+        return torch.cat([view, torch.zeros(1)]) * 10 + whole * 2
+
+    x = leaf()
+    results = made(forward, backward).apply(x * 1)
+    assert [(r.requires_grad, r.is_leaf, r._version) for r in results] == [(True, False, 3)] * 2
+    (results[0].sum() + results[1].sum()).backward()
+    assert x.grad.tolist() == [12, 2]
+
+
 def test_a_view_written_in_place_takes_its_base_along():
     a = leaf()
     b = a * 1
@@ -373,6 +391,34 @@ def test_setup_context():
     x = leaf()
     Scale.apply(x).sum().backward()
     assert x.grad.tolist() == [3, 3]
+
+
+def test_a_saved_input_that_is_returned_where_nothing_is_recorded():
+    """With setup_context it is refused where the result would be a view of it."""
+
+    class Same(Function):
+        constant = False
+
+        @staticmethod
+        def forward(x):
+            return x
+
+        @classmethod
+        def setup_context(cls, ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            if cls.constant:
+                ctx.mark_non_differentiable(output)
+
+    class Constant(Same):
+        constant = True
+
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            assert not Same.apply(leaf()).requires_grad
+    assert Constant.apply(leaf()).tolist() == [1, 2]
+    for function, x in ((Same, leaf()), (Same, leaf().detach()), (Constant, leaf().detach())):
+        with pytest.raises(RuntimeError, match="An input that has been returned as-is"):
+            function.apply(x)
 
 
 def test_what_is_missing():
