@@ -223,7 +223,7 @@ def deliver(leaf: AccumulateGrad, total: Any, recorded: bool) -> None:
             fault = RuntimeFault if isinstance(returned, Tensor) else TypeFault
             raise fault("E0407", "Tensor post accumulate grad hooks should return None.")
     for hook in list((extra.node_hooks or {}).values()):
-        hook((), given)
+        _all_replaced(hook((), given), (), [], recorded, hook)  # of no inputs: () at most
 
 
 def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:

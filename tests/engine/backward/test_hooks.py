@@ -4,6 +4,7 @@ run.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 
@@ -244,6 +245,18 @@ def test_what_a_hook_may_not_do():
         with pytest.raises(Fault) as fault:
             y.sum().backward()
         assert fault.value.code == "E0407"
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_hook_of_a_leafs_node_has_no_gradients_to_replace(create_graph):
+    for result, error in ((None, None), ((), None), (5, TypeError), ((None,), RuntimeError)):
+        x = leaf([1.0, 2.0])
+        y = x * 2
+        node = y.grad_fn.next_functions[0][0]
+        node.register_hook(lambda inputs, _, result=result: result)
+        with contextlib.nullcontext() if error is None else pytest.raises(error, match="hook"):
+            y.sum().backward(create_graph=create_graph)
+        assert x.grad.tolist() == [2, 2]
 
 
 def test_an_exception_in_a_hook_comes_out_and_leaves_the_mode_as_it_was():
