@@ -369,8 +369,9 @@ def _batched(
     allow_unused: bool | None, materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """One pass for each set of weights, the gradients stacked."""
-    shapes = [tuple(v.shape if isinstance(v, Tensor) else v.node.shape) for v in outputs]
-    sizes = {() if w is None else tuple(w.shape[:1]) for w in weights}
+    places = [v if isinstance(v, Tensor) else edge_of(v) for v in outputs]
+    shapes: list[Any] = [tuple(getattr(place, "shape", ())) for place in places]
+    sizes = {tuple(getattr(w, "shape", ())[:1]) for w in weights}
     mend = "stack the sets of weights along a new first dimension"
     if len(sizes) != 1 or sizes & {(), (0,)}:
         said = "with is_grads_batched=True every grad_output needs a first dimension of one size, "
