@@ -185,13 +185,14 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
             mend = "backward returns tensors; tensor(2.0) makes one of a number"
             raise RuntimeFault("E0411", said, help=mend)
         if r is None or edge is not None:
-            pulled.append(None if r is None else _fitted(r, edge, name, len(pulled)))
+            real = not is_tensor[1].is_complex
+            pulled.append(None if r is None else _fitted(r, edge, real, name, len(pulled)))
         else:  # seen by hooks alone
             pulled.append(r if mode.grad else r.array)
     return tuple(pulled)
 
 
-def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
+def _fitted(r: Tensor, edge: Node, real: bool, name: str, index: int) -> Any:
     have, want = r.array.shape, edge.shape
     if have != want:
         lead = len(have) - len(want)
@@ -201,9 +202,9 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
             mend = "a gradient has the shape of the input it belongs to"
             raise RuntimeFault("E0411", said, help=mend)
         r = OPERATORS["sum_to"](r, want)
-    if r.dtype.is_complex and edge.dtype is not None and not edge.dtype.is_complex:
+    if r.dtype.is_complex and real:
         said = f"Function {name} returned a {r.dtype} gradient at index {index}, but its input is"
-        said += f" {edge.dtype}: Expected isFloatingType(grad.scalar_type()) || (input_is_complex"
+        said += " real: Expected isFloatingType(grad.scalar_type()) || (input_is_complex"
         mend = "return its real part, g.real, or have the forward take complex numbers"
         raise RuntimeFault("E0411", f"{said} == grad_is_complex) to be true", help=mend)
     r = cast(r, edge.dtype)

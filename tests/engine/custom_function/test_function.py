@@ -177,6 +177,16 @@ def test_a_gradient_for_what_is_no_tensor():
         y.sum().backward()
 
 
+@pytest.mark.parametrize("wanted", [torch.float32, torch.complex64, None])
+def test_a_complex_gradient_of_real_numbers_is_refused(wanted):
+    """Whatever type the gradient may be added in."""
+    x = leaf()
+    x.grad_dtype = wanted
+    y = made(lambda ctx, a: a * 2, lambda ctx, g: g * 1j).apply(x)
+    with pytest.raises(RuntimeError, match=r"returned a .*complex64 gradient at index 0"):
+        y.sum().backward()
+
+
 def test_gradients_that_are_fitted():
     x = leaf()
     made(lambda ctx, a: a * 2, lambda ctx, g: (g, None, None)).apply(x).sum().backward()
