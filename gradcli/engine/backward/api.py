@@ -162,19 +162,19 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
     expected = 1 if self.outputs is None else len(self.outputs)
     if len(gradients) != expected:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
-    for g in gradients:
-        if g is not None and not hasattr(g, "__gradcli_rank__"):
-            raise TypeFault("E0303", f"a node takes Tensors or None, but got {type(g).__name__}")
+    for one in gradients:
+        if one is not None and not hasattr(one, "__gradcli_rank__"):
+            raise TypeFault("E0303", f"a node takes Tensors or None, but got {type(one).__name__}")
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
     if node.saved.__class__ is Freed and own is None:
         raise freed(node)
-    g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
+    g: Any = gradients[0] if expected == 1 else Cotangents(list(gradients))
     if node.leaf:
         deliver(node, g if g is None else _given(g, 0, node, mode.grad), mode.grad, alone=True)
         return ()
     if own is None and all(one is None for one in gradients):
-        shown = [None] * len(shown_edges(node))
+        shown: Any = [None] * len(shown_edges(node))
     elif (shown := at_inputs(node, g)) is None:
         pulled = pull_recorded(node, g, wrap)
         shown = [pulled[place] for place in shown_places(node)]

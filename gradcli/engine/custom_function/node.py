@@ -83,9 +83,7 @@ class FunctionNode(Node):
         """The user's backward: cotangents of the outputs to those of the tensor arguments."""
         parts = g.parts if g.__class__ is Cotangents else (g,) * len(node.outputs)
         ctx = node.ctx
-        zeros = [ctx._gradcli_materialize] * len(parts)
-        if not ctx._materialize_non_diff_grads:
-            zeros = [z and i not in node.fixed for i, z in enumerate(zeros)]
+        zeros = [ctx._gradcli_materialize and i not in node.fixed for i in range(len(parts))]
         given = list(map(_as_given, parts, node.outputs, zeros))
         result = pulled_by(node.definition, node.ctx, given)
         return _checked(node, list(result) if isinstance(result, tuple) else [result])
@@ -184,15 +182,13 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
             said = f"expected Variable or None (got {type(r).__name__})"
             mend = "backward returns tensors; tensor(2.0) makes one of a number"
             raise RuntimeFault("E0411", said, help=mend)
-        if r is None or edge is not None:
-            real = not is_tensor[1].is_complex
-            pulled.append(None if r is None else _fitted(r, edge, real, name, len(pulled)))
-        else:  # seen by hooks alone
-            pulled.append(r if mode.grad else r.array)
+        if r is not None and edge is not None:  # else hooks alone see it
+            r = _fitted(r, edge, not is_tensor[1].is_complex, name, len(pulled))
+        pulled.append(r if r is None or mode.grad else r.array)
     return tuple(pulled)
 
 
-def _fitted(r: Tensor, edge: Node, real: bool, name: str, index: int) -> Any:
+def _fitted(r: Tensor, edge: Node, real: bool, name: str, index: int) -> Tensor:
     have, want = r.array.shape, edge.shape
     if have != want:
         lead = len(have) - len(want)
@@ -207,8 +203,7 @@ def _fitted(r: Tensor, edge: Node, real: bool, name: str, index: int) -> Any:
         said += " real: Expected isFloatingType(grad.scalar_type()) || (input_is_complex"
         mend = "return its real part, g.real, or have the forward take complex numbers"
         raise RuntimeFault("E0411", f"{said} == grad_is_complex) to be true", help=mend)
-    r = cast(r, edge.dtype)
-    return r if mode.grad else r.array
+    return cast(r, edge.dtype)  # type: ignore[no-any-return]
 
 
 def call(
