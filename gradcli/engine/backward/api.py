@@ -381,8 +381,7 @@ def _batched(
     allow_unused: bool | None, materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """One pass for each set of weights, the gradients stacked."""
-    places = [v if isinstance(v, Tensor) else edge_of(v) for v in outputs]
-    shapes: list[Any] = [tuple(getattr(place, "shape", ())) for place in places]
+    shapes = [tuple(v.shape if isinstance(v, Tensor) else _edges([v])[0].shape) for v in outputs]
     sizes = {tuple(getattr(w, "shape", ())[:1]) for w in weights}
     mend = "stack the sets of weights along a new first dimension"
     if len(sizes) != 1 or sizes & {(), (0,)}:
