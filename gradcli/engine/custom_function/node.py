@@ -340,11 +340,6 @@ def _wrapped(
             return outputs
         else:
             node.ports = {}
-    if node is not None and not ctx._materialize_non_diff_grads:
-        node.fixed = frozenset(
-            i for i, t in enumerate(outputs)
-            if isinstance(t, Tensor) and (id(t) in fixed or not t.dtype.differentiable)
-        )  # fmt: skip
     pure = vars(ctx).get("_is_pure_view", False)
     if pure and (len(outputs) > 1 or len(inputs) > 1):
         raise RuntimeFault(
@@ -359,6 +354,8 @@ def _wrapped(
         if not isinstance(t, Tensor):
             continue
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
+        if node is not None and not (flows or ctx._materialize_non_diff_grads):
+            node.fixed |= {number}
         if id(t) in kept and (flows or t.edge is None):
             said = "An input that has been returned as-is as output is being saved for backward. "
             said += "This is not supported if you override setup_context."
