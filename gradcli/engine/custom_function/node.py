@@ -407,6 +407,6 @@ def _placed(
         share_memory(t, source)
     if flows:
         t.edge = node.port(number)
-    elif t.edge.__class__ is not Severed:  # a view of what requires grad does too
+    elif not isinstance(t.edge, Severed):  # a view of what requires grad does too
         t.edge = None
     return t

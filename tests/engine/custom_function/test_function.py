@@ -859,6 +859,21 @@ def test_a_view_marked_as_constant_requires_grad_as_its_base():
     assert x.grad.tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_view_that_a_function_wrote_to_where_nothing_is_recorded_is_ambiguous(mode):
+    def forward(ctx, x):
+        part = x[:1]
+        ctx.mark_dirty(x.mul_(2))
+        return part, x
+
+    x = leaf() * 1
+    with mode():
+        part, _ = made(forward).apply(x)
+    assert part.requires_grad
+    with pytest.raises(RuntimeError, match="has been modified inplace"):
+        part.sum().backward()
+
+
 def test_a_backward_and_a_vjp_are_two_of_one_wherever_they_are_inherited_from():
     def kind(parent, **written):
         return type("Times", (parent,), {k: staticmethod(f) for k, f in written.items()})
