@@ -160,9 +160,36 @@ def test_batched_cotangents():
         grad(y * y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
         grad(y, x, torch.ones(1, 2), is_grads_batched=True)
-    for none in (torch.zeros(0, 2), torch.zeros(())):
+    for none in (torch.zeros(0, 2), torch.zeros(()), 1.0):
         with pytest.raises(RuntimeError, match="at least 1"):
             grad(x * 2, x, none, is_grads_batched=True)
+
+
+class _Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+@pytest.mark.parametrize("f", [lambda x: x * 2, _Doubled.apply, lambda x: (x * 2).unbind(1)[1]])
+def test_gradients_by_an_edge(f):
+    """Its shape is that of the output it names, which has to be there."""
+    x = torch.ones(3, 2, requires_grad=True)
+    y = f(x)
+    edge, weights = torch.autograd.graph.get_gradient_edge(y), torch.ones(4, *y.shape)
+    (found,) = grad(edge, x, weights, True, is_grads_batched=True)
+    (want,) = grad(y, x, weights, True, is_grads_batched=True)
+    assert torch.equal(found, want)
+    for wrong in (-1, 2):
+        beside = edge._replace(output_nr=wrong)
+        with pytest.raises(IndexError, match="names output"):
+            grad(beside, x, weights[0])
+        with pytest.raises(IndexError, match="names output"):
+            grad(y.sum(), beside)
 
 
 def test_gradients_with_tangents_are_batched_and_free_what_was_saved():

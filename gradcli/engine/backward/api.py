@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import outgrown
+from gradcli.engine.backward.hooks import deliver, outgrown, shown_places
 from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, no_history, run
 from gradcli.engine.dtypes import DType, dtype_of
-from gradcli.engine.grad_mode import refuse_in_transform, transformed
+from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
 from gradcli.engine.graph.own_passes import ENDED, is_around, own_edge
 from gradcli.engine.graph.torch_names import shown_edges
@@ -155,18 +155,30 @@ Tensor.backward = _backward  # type: ignore[attr-defined]
 
 
 def _applied(self: Node, *gradients: Tensor | None) -> Any:
-    """What the node makes of the cotangents of its outputs, one for each. Raises TypeFault."""
+    """What the node makes of the cotangents of its outputs, one for each: a leaf's adds its own.
+
+    Raises TypeFault (E0302, E0303), RuntimeFault (E0301).
+    """
     expected = 1 if self.outputs is None else len(self.outputs)
     if len(gradients) != expected:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
+    for one in gradients:
+        if one is not None and not hasattr(one, "__gradcli_rank__"):
+            raise TypeFault("E0303", f"a node takes Tensors or None, but got {type(one).__name__}")
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
     if node.saved.__class__ is Freed and own is None:
         raise freed(node)
-    g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
-    pulled = at_inputs(node, g) or pull_recorded(node, g, wrap)
-    shown = len(shown_edges(node))  # what a node of PyTorch's has no place for comes last
-    return pulled[0] if shown == 1 else tuple(pulled)[:shown]
+    g: Any = gradients[0] if expected == 1 else Cotangents(list(gradients))
+    if node.leaf:
+        deliver(node, g if g is None else _given(g, 0, node, mode.grad), mode.grad, alone=True)
+        return ()
+    if own is None and all(one is None for one in gradients):
+        shown: Any = [None] * len(shown_edges(node))
+    elif (shown := at_inputs(node, g)) is None:
+        pulled = pull_recorded(node, g, wrap)
+        shown = [pulled[place] for place in shown_places(node)]
+    return shown[0] if len(shown) == 1 else tuple(shown)
 
 
 Node.__call__ = _applied  # type: ignore[method-assign]
@@ -369,8 +381,8 @@ def _batched(
     allow_unused: bool | None, materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """One pass for each set of weights, the gradients stacked."""
-    shapes = [tuple(v.shape if isinstance(v, Tensor) else v.node.shape) for v in outputs]
-    sizes = {() if w is None else tuple(w.shape[:1]) for w in weights}
+    shapes = [tuple(v.shape if isinstance(v, Tensor) else _edges([v])[0].shape) for v in outputs]
+    sizes = {tuple(getattr(w, "shape", ())[:1]) for w in weights}
     mend = "stack the sets of weights along a new first dimension"
     if len(sizes) != 1 or sizes & {(), (0,)}:
         said = "with is_grads_batched=True every grad_output needs a first dimension of one size, "

@@ -12,7 +12,7 @@ from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.inplace import count_unseen_write
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.errors import AssertionFault, RuntimeFault, bad_argument
+from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, bad_argument
 
 
 class GradientEdge(NamedTuple):
@@ -42,10 +42,14 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def edge_of(value: Tensor | GradientEdge) -> Node | None:
-    """The graph's own edge of a tensor or a gradient edge."""
+    """The graph's own edge of a tensor or a gradient edge. Raises IndexFault (E0305)."""
     if isinstance(value, GradientEdge):
         own = getattr(type(value.node), "__gradcli_node__", None)
         node = value.node if own is None else own(value.node)
+        count = 1 if node.outputs is None else len(node.outputs)
+        if not 0 <= value.output_nr < count:
+            said = f"a gradient edge names output {value.output_nr} of {node.name()}, which has"
+            raise IndexFault("E0305", f"{said} {count}", help="write get_gradient_edge(y)")
         return node.port(value.output_nr)
     if not hasattr(value, "edge"):
         said = f"expected a Tensor or a GradientEdge, but got {type(value).__name__}"

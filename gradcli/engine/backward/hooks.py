@@ -96,7 +96,7 @@ def after(
         parts.append(r)
         shapes.append(r.shape if e is None and r is not None else e and e.shape)
     given, hooks = shown(g), list(node.extra.post_hooks.values())
-    places, replaced = _shown_places(node), False
+    places, replaced = shown_places(node), False
     seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
     if at_inputs is not None:
         seen, seen_shapes = at_inputs, [e and e.shape for e in shown_edges(node)]
@@ -114,7 +114,7 @@ def after(
     return tuple(parts)
 
 
-def _shown_places(node: Node) -> list[int]:
+def shown_places(node: Node) -> list[int]:
     """The places in ``node.edges`` of what ``next_functions`` shows."""
     left, found = list(range(len(node.edges))), []
     for edge in shown_edges(node):
@@ -205,10 +205,10 @@ def arrive_at_leaf(
         deliver(leaf, total, recorded)
 
 
-def deliver(leaf: AccumulateGrad, total: Any, recorded: bool) -> None:
-    """Add a gradient to a leaf's, with the hooks around that."""
+def deliver(leaf: Any, total: Any, recorded: bool, alone: bool = False) -> None:
+    """Add a gradient to a leaf's, with the hooks around that; ``alone`` without the node's."""
     extra = leaf.extra
-    if extra is not None and extra.pre_hooks:
+    if extra is not None and extra.pre_hooks and not alone:
         total = before(leaf, total, recorded)
     first = leaf.grad is None and not recorded
     if total is not None:
@@ -222,8 +222,8 @@ def deliver(leaf: AccumulateGrad, total: Any, recorded: bool) -> None:
         if returned is not None and returned is not leaf.variable:  # p.add_(p.grad) gives p
             fault = RuntimeFault if isinstance(returned, Tensor) else TypeFault
             raise fault("E0407", "Tensor post accumulate grad hooks should return None.")
-    for hook in list((extra.node_hooks or {}).values()):
-        hook((), given)
+    for hook in [] if alone else list((extra.node_hooks or {}).values()):
+        _all_replaced(hook((), given), (), [], recorded, hook)  # of no inputs: () at most
 
 
 def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:

@@ -133,10 +133,8 @@ class Context(metaclass=ABCMeta):  # noqa: B024  # so that nodes count as instan
         node = self._gradcli_node()
         if node.saved.__class__ is Freed:
             raise freed(node)
-        store = node.saved
-        if store.__class__ is not Store:
-            return ()
-        return tuple(SavedTensor(node, i, _edge(entry)) for i, entry in enumerate(store.entries))
+        entries = getattr(node.saved, "entries", ())
+        return tuple(SavedTensor(node, i, _edge(entry)) for i, entry in enumerate(entries))
 
     @staticmethod
     def _only_tensors(values: tuple[Any, ...], message: str) -> None:

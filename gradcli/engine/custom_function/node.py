@@ -83,9 +83,7 @@ class FunctionNode(Node):
         """The user's backward: cotangents of the outputs to those of the tensor arguments."""
         parts = g.parts if g.__class__ is Cotangents else (g,) * len(node.outputs)
         ctx = node.ctx
-        zeros = [ctx._gradcli_materialize] * len(parts)
-        if not ctx._materialize_non_diff_grads:
-            zeros = [z and i not in node.fixed for i, z in enumerate(zeros)]
+        zeros = [ctx._gradcli_materialize and i not in node.fixed for i in range(len(parts))]
         given = list(map(_as_given, parts, node.outputs, zeros))
         result = pulled_by(node.definition, node.ctx, given)
         return _checked(node, list(result) if isinstance(result, tuple) else [result])
@@ -184,14 +182,13 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
             said = f"expected Variable or None (got {type(r).__name__})"
             mend = "backward returns tensors; tensor(2.0) makes one of a number"
             raise RuntimeFault("E0411", said, help=mend)
-        if r is None or edge is not None:
-            pulled.append(None if r is None else _fitted(r, edge, name, len(pulled)))
-        else:  # seen by hooks alone
-            pulled.append(r if mode.grad else r.array)
+        if r is not None and edge is not None:  # else hooks alone see it
+            r = _fitted(r, edge, not is_tensor[1].is_complex, name, len(pulled))
+        pulled.append(r if r is None or mode.grad else r.array)
     return tuple(pulled)
 
 
-def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
+def _fitted(r: Tensor, edge: Node, real: bool, name: str, index: int) -> Tensor:
     have, want = r.array.shape, edge.shape
     if have != want:
         lead = len(have) - len(want)
@@ -201,13 +198,12 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
             mend = "a gradient has the shape of the input it belongs to"
             raise RuntimeFault("E0411", said, help=mend)
         r = OPERATORS["sum_to"](r, want)
-    if r.dtype.is_complex and edge.dtype is not None and not edge.dtype.is_complex:
+    if r.dtype.is_complex and real:
         said = f"Function {name} returned a {r.dtype} gradient at index {index}, but its input is"
-        said += f" {edge.dtype}: Expected isFloatingType(grad.scalar_type()) || (input_is_complex"
+        said += " real: Expected isFloatingType(grad.scalar_type()) || (input_is_complex"
         mend = "return its real part, g.real, or have the forward take complex numbers"
         raise RuntimeFault("E0411", f"{said} == grad_is_complex) to be true", help=mend)
-    r = cast(r, edge.dtype)
-    return r if mode.grad else r.array
+    return cast(r, edge.dtype)  # type: ignore[no-any-return]
 
 
 def call(
@@ -324,14 +320,16 @@ def _wrapped(
     given = {id(t) for t in inputs}
     dirty = {id(t): t for t in ctx._gradcli_dirty}
     returned = {id(t) for t in outputs if isinstance(t, Tensor)}
-    for written in dirty.values():
+    for written in ctx._gradcli_dirty:
         written._meta().version.bump()
     if dirty.keys() - returned:
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
     fixed = {id(t) for t in ctx._gradcli_fixed}
+    kept: set[int] = set()  # inputs that may not be returned as they are
     if definition.setup_context is not None:
-        _refuse_saved_identity(ctx, given & returned - dirty.keys() - fixed)
+        saved = (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)
+        kept = given & {id(t) for t in saved} - dirty.keys()
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
@@ -342,11 +340,6 @@ def _wrapped(
             return outputs
         else:
             node.ports = {}
-    if node is not None and not ctx._materialize_non_diff_grads:
-        node.fixed = frozenset(
-            i for i, t in enumerate(outputs)
-            if isinstance(t, Tensor) and (id(t) in fixed or not t.dtype.differentiable)
-        )  # fmt: skip
     pure = vars(ctx).get("_is_pure_view", False)
     if pure and (len(outputs) > 1 or len(inputs) > 1):
         raise RuntimeFault(
@@ -355,18 +348,25 @@ def _wrapped(
             "an issue if you need to support more.",
         )
     made: dict[int, tuple[int, Tensor]] = {}
-    results = []
-    for number, t in enumerate(outputs):
+    results = list(outputs)
+    # What was written to comes first: views of it among the others are of what it is by then.
+    for number, t in sorted(enumerate(outputs), key=lambda place: id(place[1]) not in dirty):
         if not isinstance(t, Tensor):
-            results.append(t)
             continue
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
+        if node is not None and not (flows or ctx._materialize_non_diff_grads):
+            node.fixed |= {number}
+        if id(t) in kept and (flows or t.edge is None):
+            said = "An input that has been returned as-is as output is being saved for backward. "
+            said += "This is not supported if you override setup_context."
+            mend = "return and save a view of the input, x.view_as(x), or set up ctx in forward"
+            raise RuntimeFault("E0412", said, help=mend)
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
         if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
             out.meta.made = None if pure else FUNCTION if len(returned - fixed) == 1 else "several"
         if flows and out is t:
             made[id(t)] = (number, out)
-        results.append(out)
+        results[number] = out
     to_save, ctx._gradcli_dirty = ctx._gradcli_to_save, ()  # whose place is at ctx's node: a cycle
     if node is not None:
         ctx._gradcli_to_save = ()
@@ -407,15 +407,6 @@ def _placed(
         share_memory(t, source)
     if flows:
         t.edge = node.port(number)
-    elif t.edge.__class__ is not Severed:  # a view of what requires grad does too
+    elif not isinstance(t.edge, Severed):  # a view of what requires grad does too
         t.edge = None
     return t
-
-
-def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
-    saved = (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)
-    if any(id(t) in identities for t in saved if t is not None):
-        said = "An input that has been returned as-is as output is being saved for backward. This"
-        said += " is not supported if you override setup_context."
-        mend = "return and save a view of the input, x.view_as(x), or set up ctx in forward"
-        raise RuntimeFault("E0412", said, help=mend)

@@ -263,6 +263,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             raise RuntimeFault(
                 "E0303", f"grad_dtype must be a dtype or None, but got {type(dtype).__name__}"
             )
+        if dtype is not None and not dtype.differentiable:
+            raise bad_dtype(f"a gradient has no dtype {dtype}: it would be rounded to that")
         have = self.grad
         if have is not None and dtype is not None and have.dtype is not dtype:
             raise RuntimeFault(

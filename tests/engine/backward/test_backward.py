@@ -406,3 +406,12 @@ def test_numpys_error_settings_neither_stop_a_pass_nor_change_by_it():
         with fault_of("E0401"):
             y.backward(torch.ones(2))
         assert np.geterr() == settings
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool])
+def test_a_gradient_is_never_rounded_to_whole_numbers(dtype):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a gradient has no dtype"):
+        x.grad_dtype = dtype
+    (x * 0.5).sum().backward()
+    assert x.grad.tolist() == [0.5, 0.5]

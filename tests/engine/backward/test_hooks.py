@@ -4,6 +4,7 @@ run.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 
@@ -12,6 +13,7 @@ import pytest
 import gradcli as torch
 from gradcli.autograd import grad
 from gradcli.ops.errors import Fault
+from tests.support.families import family
 
 
 def leaf(data):
@@ -246,6 +248,19 @@ def test_what_a_hook_may_not_do():
         assert fault.value.code == "E0407"
 
 
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_hook_of_a_leafs_node_has_no_gradients_to_replace(create_graph):
+    for result, error in ((None, None), ((), None), (5, TypeError), ((None,), RuntimeError)):
+        x = leaf([1.0, 2.0])
+        y = x * 2
+        node = y.grad_fn.next_functions[0][0]
+        node.register_hook(lambda inputs, _, result=result: result)
+        with contextlib.nullcontext() if error is None else pytest.raises(error, match="hook"):
+            y.sum().backward(create_graph=create_graph)
+        assert x.grad.tolist() == [2, 2]
+
+
 def test_an_exception_in_a_hook_comes_out_and_leaves_the_mode_as_it_was():
     x = leaf(1.0)
     y = x * 2
@@ -303,6 +318,48 @@ def test_a_node_of_a_function_composed_here_gives_the_gradient_of_the_function()
         y.backward(cotangent)
         assert found.tolist() == seen[0].tolist() == x.grad.tolist()
         assert [node.variable for node, _ in y.grad_fn.next_functions] == [x]
+
+
+@family(
+    "function",
+    [
+        lambda x, w: torch.where(x > 1, x, w),
+        lambda x, w: torch.where(x > 1, x * 1, 3.0) * w,
+        lambda x, w: torch.nn.functional.threshold(x * w, 2.5, 1.0),
+        lambda x, w: w.copy_(x * 2),
+        lambda x, w: torch.nn.functional.hardshrink(x + w),
+        torch.dot,
+        torch.atan2,
+    ],
+)
+def test_a_node_is_called_for_the_gradients_of_its_inputs(function):
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 0.5]) * 1
+    y = function(x, w)
+    node, cotangent = y.grad_fn, torch.full_like(y, 2.0)
+    places = [torch.autograd.graph.GradientEdge(*to) for to in node.next_functions if to[0]]
+    want = torch.autograd.grad(y, places, cotangent, retain_graph=True)
+    found = node(cotangent)
+    found = found if isinstance(found, tuple) else (found,)
+    assert len(found) == len(node.next_functions)
+    found = [g for g, (to, _) in zip(found, node.next_functions, strict=True) if to is not None]
+    assert all(map(torch.equal, found, want))
+    none = node(None)
+    assert none is None or set(none) == {None}
+    for wrong in (2.0, [2.0]):
+        with pytest.raises(TypeError, match="takes Tensors or None, but got"):
+            node(wrong)
+
+
+def test_a_leafs_node_is_called_to_add_to_its_gradient():
+    x, seen = leaf([1.0, 2.0]), []
+    node = (x * 1).grad_fn.next_functions[0][0]
+    node.register_prehook(seen.append)
+    node.register_hook(lambda *gradients: seen.append(gradients))
+    x.register_post_accumulate_grad_hook(lambda x: seen.append(x.grad.tolist()))
+    assert node(torch.tensor([3.0, 4.0])) == node(None) == node(torch.ones(2)) == ()
+    assert x.grad.tolist() == [4, 5] and seen == [[3, 4], [3, 4], [4, 5]]
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        node(torch.ones(3))
 
 
 def test_a_node_hook_sees_gradients_in_the_type_of_what_they_are_of():

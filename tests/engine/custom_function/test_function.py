@@ -177,6 +177,16 @@ def test_a_gradient_for_what_is_no_tensor():
         y.sum().backward()
 
 
+@pytest.mark.parametrize("wanted", [torch.float32, torch.complex64, None])
+def test_a_complex_gradient_of_real_numbers_is_refused(wanted):
+    """Whatever type the gradient may be added in."""
+    x = leaf()
+    x.grad_dtype = wanted
+    y = made(lambda ctx, a: a * 2, lambda ctx, g: g * 1j).apply(x)
+    with pytest.raises(RuntimeError, match=r"returned a .*complex64 gradient at index 0"):
+        y.sum().backward()
+
+
 def test_gradients_that_are_fitted():
     x = leaf()
     made(lambda ctx, a: a * 2, lambda ctx, g: (g, None, None)).apply(x).sum().backward()
@@ -267,6 +277,24 @@ def test_an_input_written_in_place():
     assert a.grad.tolist() == [2, 2]
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used"):
         f.apply(leaf())
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_input_written_in_place_comes_with_a_view_of_it(first):
+    def forward(ctx, a):
+        a.mul_(2)
+        ctx.mark_dirty(a, a)  # each mark is a write
+        return (a[:1], a) if first else (a, a[:1])
+
+    def backward(ctx, *gs):
+        view, whole = gs if first else gs[::-1]
+        return torch.cat([view, torch.zeros(1)]) * 10 + whole * 2
+
+    x = leaf()
+    results = made(forward, backward).apply(x * 1)
+    assert [(r.requires_grad, r.is_leaf, r._version) for r in results] == [(True, False, 3)] * 2
+    (results[0].sum() + results[1].sum()).backward()
+    assert x.grad.tolist() == [12, 2]
 
 
 def test_a_view_written_in_place_takes_its_base_along():
@@ -373,6 +401,34 @@ def test_setup_context():
     x = leaf()
     Scale.apply(x).sum().backward()
     assert x.grad.tolist() == [3, 3]
+
+
+def test_a_saved_input_that_is_returned_where_nothing_is_recorded():
+    """With setup_context it is refused where the result would be a view of it."""
+
+    class Same(Function):
+        constant = False
+
+        @staticmethod
+        def forward(x):
+            return x
+
+        @classmethod
+        def setup_context(cls, ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            if cls.constant:
+                ctx.mark_non_differentiable(output)
+
+    class Constant(Same):
+        constant = True
+
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            assert not Same.apply(leaf()).requires_grad
+    assert Constant.apply(leaf()).tolist() == [1, 2]
+    for function, x in ((Same, leaf()), (Same, leaf().detach()), (Constant, leaf().detach())):
+        with pytest.raises(RuntimeError, match="An input that has been returned as-is"):
+            function.apply(x)
 
 
 def test_what_is_missing():
@@ -801,6 +857,21 @@ def test_a_view_marked_as_constant_requires_grad_as_its_base():
     assert part.requires_grad and part.is_leaf and part.grad_fn is None
     (part * x).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_view_that_a_function_wrote_to_where_nothing_is_recorded_is_ambiguous(mode):
+    def forward(ctx, x):
+        part = x[:1]
+        ctx.mark_dirty(x.mul_(2))
+        return part, x
+
+    x = leaf() * 1
+    with mode():
+        part, _ = made(forward).apply(x)
+    assert part.requires_grad
+    with pytest.raises(RuntimeError, match="has been modified inplace"):
+        part.sum().backward()
 
 
 def test_a_backward_and_a_vjp_are_two_of_one_wherever_they_are_inherited_from():
