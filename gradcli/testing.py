@@ -29,7 +29,8 @@ def assert_close(
 
     Tensors, numbers and arrays are compared, and sequences and mappings of them entry by entry.
     Without tolerances those of the element type hold: 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7
-    for float64. Raises ValueFault (E0302) for one tolerance without the other.
+    for float64. Raises ValueFault (E0302) for one tolerance without the other, and TypeFault
+    where `allow_subclasses` is False and two values that are compared are of different classes.
 
     Example:
         >>> import gradcli as torch
@@ -51,6 +52,8 @@ def assert_close(
         if parts is not None:
             waiting += [(f"{place}[{key!r}]", x, y) for key, x, y in reversed(parts)]
             continue
+        if not allow_subclasses and type(a) is not type(b):
+            raise _incomparable(a, b)
         wrong = _difference(a, b, rtol, atol, **options)
         if wrong:
             if place:

@@ -45,6 +45,11 @@ def test_not_close(actual, expected, said):
 def test_values_of_two_kinds_are_not_compared():
     with pytest.raises(TypeError, match="No comparison pair"):
         assert_close(g.ones(2), "1")
+    parameter = g.nn.Parameter(g.ones(2))
+    assert_close(parameter, g.ones(2))
+    with pytest.raises(TypeError, match="Parameter"):
+        assert_close([parameter], [g.ones(2)], allow_subclasses=False)
+    assert_close([g.ones(2)], [g.ones(2)], allow_subclasses=False)
 
 
 def test_message_and_lone_tolerance():

@@ -538,22 +538,25 @@ def _opposite(shifts: Any) -> Any:
 
 
 def _tile(x: Any, repeats: Any = ()) -> Any:
-    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
-    sizes = (1,) * (len(repeats) - np.ndim(x)) + np.shape(x)
-    each = (1,) * (len(sizes) - len(repeats)) + repeats
-    charge_shape([r * n for r, n in zip(each, sizes, strict=True)], x.itemsize)
-    out = np.tile(x, repeats)
-    return in_rows(out) if out.size else np.copy(out)  # else a view
+    blocks, kept = _blocks(np.shape(x), repeats)
+    total = [blocks[i] * blocks[i + 1] for i in range(0, len(blocks), 2)]
+    charge_shape(total, x.itemsize)
+    return np.copy(np.broadcast_to(np.reshape(x, kept), blocks), order="C").reshape(total)
 
 
 def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:
+    blocks, kept = _blocks(shape, repeats)
+    found = reshape(sum_to(reshape(g, blocks), kept), shape)
+    return zeros_like(found) if 0 in blocks[::2] else found
+
+
+def _blocks(shape: Sequence[int], repeats: Any) -> tuple[list[int], list[int]]:
+    """The repeats and the size of each dimension in turn, and the same before it is repeated."""
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
     repeats = (1,) * (len(shape) - len(repeats)) + repeats
     sizes = (1,) * (len(repeats) - len(shape)) + tuple(shape)
-    blocks = tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair)
-    kept = tuple(n for size in sizes for n in (1, size))
-    found = reshape(sum_to(reshape(g, blocks), kept), shape)
-    return zeros_like(found) if 0 in repeats else found
+    blocks = [n for pair in zip(repeats, sizes, strict=True) for n in pair]
+    return blocks, [n for size in sizes for n in (1, size)]
 
 
 tile = linear(
