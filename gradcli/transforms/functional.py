@@ -146,19 +146,19 @@ def jacobian(
                 [0., 4.]])
     """
     known_strategy(strategy)
+    if strategy == "forward-mode":
+        check_forward("jacobian", strict, vectorize, create_graph)
+    several, given = as_tuple(inputs, "inputs", "jacobian")
+    if strategy == "forward-mode":
+        if any(v.batch for x in given for v in operands_of(x)):
+            raise RuntimeFault(
+                "E0412",
+                "Batching rule not implemented for aten::_make_dual; the fallback path doesn't "
+                "work on out= or view ops.",
+                help="write func.jacfwd(f)(x), which goes with vmap",
+            )
+        return _forward(func, given, several)
     with enable_grad():
-        if strategy == "forward-mode":
-            check_forward("jacobian", strict, vectorize, create_graph)
-        several, given = as_tuple(inputs, "inputs", "jacobian")
-        if strategy == "forward-mode":
-            if any(v.batch for x in given for v in operands_of(x)):
-                raise RuntimeFault(
-                    "E0412",
-                    "Batching rule not implemented for aten::_make_dual; the fallback path doesn't "
-                    "work on out= or view ops.",
-                    help="write func.jacfwd(f)(x), which goes with vmap",
-                )
-            return _forward(func, given, several)
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "jacobian", strict and not vectorize)
         if strict and vectorize:
