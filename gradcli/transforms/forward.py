@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine.grad_mode import (
     Transform,
     begin_pushing,
@@ -212,11 +214,23 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 said = "linearize has to run the function again for these tangents, and its"
                 mend = "have the function write to x.clone()"
                 raise RuntimeFault("E0402", f"{said} argument was written to since", help=mend)
-            return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
-        tracked = any(t.edge is not None for v in given for t in tensors_of(v))
-        create = mode.grad and (further or tracked)
-        found = pull_back(back, weights, given, create)  # 0 in floats, of a result that has none
-        return unflatten([g.to(t.dtype) for g, t in zip(found, ends, strict=True)], form)
+            pushed = tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
+        else:
+            tracked = any(t.edge is not None for v in given for t in tensors_of(v))
+            create = mode.grad and (further or tracked)
+            found = pull_back(back, weights, given, create)  # 0 in floats, of a result without
+            cast = [g.to(t.dtype) for g, t in zip(found, ends, strict=True)]
+            pushed = unflatten(cast, form)
+        held = [t.array for v in given for t in tensors_of(v)]
+
+        def apart(result: Any) -> Any:
+            """A result in memory of its own: no write to it changes a tangent or another."""
+            if any(np.may_share_memory(t.array, a) for t in tensors_of(result) for a in held):
+                result = OPERATORS["clone"](result)
+            held.extend(t.array for t in tensors_of(result))
+            return result
+
+        return over(apart, pushed)
 
     return value, push
 

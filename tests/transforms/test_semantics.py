@@ -353,6 +353,18 @@ def test_a_memory_format_inside_a_transform():
     assert out.stride() == (24, 1, 8, 2) and torch.equal(out, x.double())
 
 
+@pytest.mark.parametrize("function", [lambda x: (x, x + 0), lambda x: (x.clone(), x[:])])
+def test_what_linearize_gives_has_memory_of_its_own(function):
+    along = T.clone().requires_grad_()
+    found = linearize(function, X)[1](along)
+    for given in found:
+        assert given.requires_grad and not given.is_leaf
+        given.mul_(3)
+    near(along, T)
+    for given in found:
+        near(given, 3 * T)
+
+
 def test_linearize_runs_its_function_once():
     calls = []
 
