@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
+from gradcli.engine.grad_mode import enable_grad, mode, no_grad, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of, version_of
@@ -103,35 +103,47 @@ class Batched(Layer):
             raise RuntimeFault("E0414", f"{said} inside a function being vmapped", help=mend)
         return level
 
-    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
+    def __gradcli_function__(self, definition: Any, args: tuple, made: Any = None) -> Any:
         """A custom function: by its own vmap, or once for each element.
 
-        So also where a gradient is taken inside of the vmap: that is its ``backward``'s, not what
-        its vmap is computed by.
+        Where a gradient is taken inside of the vmap, that is ``backward``'s, of each element: not
+        of what its vmap is computed by, which gives the values alone.
         """
         level = self.__gradcli_rank__
-        if getattr(definition, "vmap", None) is not None:
+        if made is None and getattr(definition, "vmap", None) is not None:
             if getattr(definition, "generate_vmap_rule", False):
                 said = f"You tried to vmap over {definition.__name__}, but it has both"
                 said += " generate_vmap_rule=True and an overridden vmap staticmethod."
                 mend = "set generate_vmap_rule to False, or leave the vmap method out"
                 raise RuntimeFault("E0412", said, help=mend)
             own = [a for a in args if is_batched(a, level)]
-            if not (mode.grad and any(a.requires_grad for a in own)):
+            if not mode.grad or not any(a.requires_grad for a in own):
                 return self._by_vmap(definition, args)
-        elif not running.internal(level) and not getattr(definition, "generate_vmap_rule", False):
+            lifted = running.internal(level) or any(level in t.lifted for t in transformed.by)
+            if not lifted or not all(a.is_uniform() for a in own):  # else one for all
+                with no_grad():
+                    made = self._by_vmap(definition, args)
+        elif made is None and not (
+            running.internal(level) or getattr(definition, "generate_vmap_rule", False)
+        ):
             said = f"You tried to vmap over {definition.__name__}, but it does not have vmap"
             mend = "implement the vmap staticmethod or set generate_vmap_rule=True"
             raise RuntimeFault("E0412", f"{said} support.", help=mend)
         shared = [a for a in args if rank_of(a) and not is_batched(a, level)]
         versions = [version_of(a) for a in shared]
-        given, made, shape = [], [], None
+        given, results, shape = [], [], None
 
         def one(i: int) -> tuple:
             nonlocal shape
             given.append(pick(args, level, i))
-            leaves, shape = flatten(call(definition, given[i]))
-            made.append(leaves)
+            elements = {id(a): element for a, element in zip(args, given[i], strict=True)}
+
+            def value(v: Any) -> Any:
+                fresh = rank_of(v) and id(v) not in elements
+                return pick(v, level, i).detach() if fresh else elements.get(id(v), v)
+
+            leaves, shape = flatten(call(definition, given[i], made=over(value, made)))
+            results.append(leaves)
             return tuple(leaf for leaf in leaves if rank_of(leaf))
 
         found = self._each(one)
@@ -142,7 +154,7 @@ class Batched(Layer):
         outputs = iter(found)
         placed = [
             self._on_memory(next(outputs), parts, args, given) if rank_of(parts[0]) else parts[0]
-            for parts in zip(*made, strict=True)
+            for parts in zip(*results, strict=True)
         ]
         return unflatten(placed, shape)
 
