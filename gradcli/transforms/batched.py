@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad, mode, no_grad, refuse_in_transform, transformed
+from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of, version_of
@@ -41,11 +41,11 @@ from gradcli.transforms.tracer import (
     become,
     chain_of,
     operands_of,
+    overlaps,
     rank_of,
     shares,
     snapshot,
     store,
-    tensors_of,
 )
 from gradcli.transforms.tree import flatten, over, unflatten
 
@@ -121,8 +121,10 @@ class Batched(Layer):
                 return self._by_vmap(definition, args)
             lifted = running.internal(level) or any(level in t.lifted for t in transformed.by)
             if not lifted or not all(a.is_uniform() for a in own):  # else one for all
-                with no_grad():
-                    made = self._by_vmap(definition, args)
+                made = self._by_vmap(definition, args, recorded=False)
+                inputs = {id(a) for a in own}
+                if any(id(v) not in inputs and overlaps(v, own) for v in flatten(made)[0]):
+                    made = None  # a view, which forward makes of each element
         elif made is None and not (
             running.internal(level) or getattr(definition, "generate_vmap_rule", False)
         ):
@@ -169,16 +171,19 @@ class Batched(Layer):
                 _lay_on(out, parts, arg)
         return out
 
-    def _by_vmap(self, definition: Any, args: tuple) -> Any:
+    def _by_vmap(self, definition: Any, args: tuple, recorded: bool = True) -> Any:
         """``vmap(info, in_dims, *args)`` of a custom function: its results and where they are."""
         level = self.__gradcli_rank__
+        leaves, form = flatten(list(args))
 
         def part(a: Any) -> tuple:
             return (a.given or (a.value, 0)) if is_batched(a, level) else (a, None)
 
-        given = over(lambda a: part(a)[0], list(args))
-        dims = tuple(over(lambda a: part(a)[1], list(args)))
-        returned = definition.vmap(VmapInfo(self.count, running.randomness[level]), dims, *given)
+        parts = list(map(part, leaves))
+        dims = [dim for _, dim in parts]
+        given = [v if recorded or not rank_of(v) else v.detach() for v, _ in parts]
+        info = VmapInfo(self.count, running.randomness[level])
+        returned = definition.vmap(info, tuple(unflatten(dims, form)), *unflatten(given, form))
         if not isinstance(returned, tuple) or len(returned) != 2:
             several = isinstance(returned, tuple)
             said = "Expected the vmap staticmethod to have two returns, an output and out_dims with"
@@ -186,29 +191,28 @@ class Batched(Layer):
             said += f" pytree structure compatible with the output. Got {got} instead"
             raise RuntimeFault("E0411", said)
         result, out_dims = returned
-        leaves, shape = flatten(result)
+        outputs, shape = flatten(result)
         places, nested = flatten(out_dims)
         if nested is None:
-            places = places * len(leaves)
+            places = places * len(outputs)
         elif nested != shape:
             said = "The autograd.Function's vmap staticmethod returned an incompatible (output,"
             said += f" out_dims) tuple: the output has structure {drawn(shape)}, out_dims is"
             mend = "give one dimension or None for each output, nested as they are"
             raise RuntimeFault("E0411", f"{said} {out_dims}", help=mend)
-        mapped = [a for a in args if is_batched(a, level)]
 
         def placed(result: Any, dim: int | None) -> Any:
             """A result whose batch is along ``dim``; None: the same for all."""
             if dim is None:
                 return result
-            for a in mapped:
-                if part(a)[0] is result and part(a)[1] == dim:
+            for a, value, own in zip(leaves, given, dims, strict=True):
+                if value is result and own == dim:
                     return a  # forward wrote to it
             made = batch_of(result, dim, level)
-            source = next((a for a in mapped if shares(a, made)), None)
+            source = next((a for a in leaves if is_batched(a, level) and shares(a, made)), None)
             return made if source is None else source.note_view(made)
 
-        return unflatten([placed(r, d) for r, d in zip(leaves, places, strict=True)], shape)
+        return unflatten([placed(r, d) for r, d in zip(outputs, places, strict=True)], shape)
 
     def each_of(self, function: Any, args: tuple, options: dict) -> Any:
         """A function that looks at numbers, once for each element."""
@@ -537,9 +541,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
     if max(steps[levels:], default=0) <= min((s for s in steps[:levels] if s), default=0):
         return
-    if not any(steps[:levels]) or any(
-        np.may_share_memory(array, t.array) for a in args for t in tensors_of(a)
-    ):
+    if not any(steps[:levels]) or overlaps(value, args):
         return
     order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
     value.array = in_order(array, order)

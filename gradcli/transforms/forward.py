@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradcli.engine.grad_mode import (
     Transform,
     begin_pushing,
@@ -41,7 +39,7 @@ from gradcli.transforms.reverse import (
     reaches_further,
     without_leaves,
 )
-from gradcli.transforms.tracer import as_value, lasting, operands_of, tensors_of
+from gradcli.transforms.tracer import as_value, lasting, operands_of, overlaps, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 
 
@@ -221,14 +219,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             found = pull_back(back, weights, given, create)  # 0 in floats, of a result without
             cast = [g.to(t.dtype) for g, t in zip(found, ends, strict=True)]
             pushed = unflatten(cast, form)
-        held = [t.array for v in given for t in tensors_of(v)]
 
         def apart(result: Any) -> Any:
             """A result in memory of its own: no write to it changes a tangent or another."""
-            if any(np.may_share_memory(t.array, a) for t in tensors_of(result) for a in held):
-                result = OPERATORS["clone"](result)
-            held.extend(t.array for t in tensors_of(result))
-            return result
+            given.append(OPERATORS["clone"](result) if overlaps(result, given) else result)
+            return given[-1]
 
         return over(apart, pushed)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import math
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,12 @@ def memory_of(value: Any) -> Tensor:
 def shares(view: Any, source: Any) -> bool:
     """Whether a result has the memory of the value that it was made of."""
     return memory_of(view) is memory_of(source)
+
+
+def overlaps(value: Any, others: Iterable[Any]) -> bool:
+    """Whether numbers of ``value`` may lie in the memory of one of ``others``."""
+    own, theirs = tensors_of(value), [t for other in others for t in tensors_of(other)]
+    return any(np.may_share_memory(a.array, b.array) for a in own for b in theirs)
 
 
 def snapshot(value: Any, write: bool = True) -> Any:
