@@ -49,7 +49,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
-from gradcli.functions.methods import METHODS, TURNED, as_method
+from gradcli.functions.methods import METHODS, TURNED, as_method, of_values
 from gradcli.functions.subscripts import numbers_first, plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
@@ -732,6 +732,8 @@ put_signs(Operand)
 for _sign, _op in by_sign().items():
     if _sign in SIGN_METHODS:
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
+    else:
+        setattr(Operand, f"__{_op.name}__", of_values(_op))
 
 
 for _method in sampling.METHODS:
