@@ -17,6 +17,7 @@ from gradcli.engine.backward.api import no_graph
 from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import next_number
+from gradcli.engine.graph.own_passes import leads_inside
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -109,10 +110,11 @@ class _Run:
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
             self.ends = [bottom(leaf).edge for leaf in self.leaves]
             result = over(lasting, function(*full, **named))
-            for i, leaf in enumerate(self.leaves):
-                edge = bottom(leaf).edge
-                if edge is None or (edge.__class__ is LevelDetach and edge.edges[1] is None):
-                    raise no_graph(i)  # by detach_()
+            edges = [bottom(leaf).edge for leaf in self.leaves]
+            cut = [  # by detach_()
+                i for i, edge in enumerate(edges)
+                if edge is None or (edge.__class__ is LevelDetach and edge.edges[1] is None)
+            ]  # fmt: skip
             # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
             self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, self.ends, strict=True)]
         self.aux = None
@@ -124,6 +126,11 @@ class _Run:
         tensors(self.outputs, transform)
         if transform != _GRAD:
             inexact(self.outputs)
+        if cut and any(
+            leads_inside(self.by, t.edge, set(self.ends))
+            for out in self.outputs for t in tensors_of(out) if t.edge is not None
+        ):  # fmt: skip
+            raise no_graph(cut[0])
         self.made = range(since, next_number())
         self.create = outer and reaches_further(self.outputs, self.leaves, self.made)
         self.single = isinstance(argnums, int)

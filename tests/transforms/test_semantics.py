@@ -365,6 +365,18 @@ def test_what_linearize_gives_has_memory_of_its_own(function):
         near(given, 3 * T)
 
 
+def test_values_of_transforms_are_compared_with_anything():
+    def f(x):
+        assert (x == None) is False and (x != None) is True and x not in ("x", [])  # noqa: E711
+        with pytest.raises(TypeError):
+            x < None  # noqa: B015
+        return x * x
+
+    both = lambda x: f(x).sum()  # noqa: E731
+    for transform in (grad(both), vmap(f), vmap(grad(f)), lambda x: jvp(f, (x,), (x,)), jacfwd(f)):
+        transform(X.clone())
+
+
 def test_linearize_runs_its_function_once():
     calls = []
 
@@ -841,9 +853,16 @@ def test_what_a_function_sets_is_not_of_its_argument_or_the_callers():
         x.detach_()
         return y
 
-    for cut in (turned_off, lambda x: ((x * x).sum(), x.detach_())[0], grad(detached)):
+    for cut in (lambda x: ((x * x).sum(), x.detach_())[0], grad(detached)):
         with pytest.raises(RuntimeError, match="does not require grad"):
             grad(cut)(X)
+    near(grad(turned_off)(X), 0 * X)
+    weight = torch.ones(3, requires_grad=True)
+    for at in (X, X.clone().requires_grad_()):  # and what comes of it is a constant
+        for cut in (lambda x: (x.detach_() * x).sum(), lambda x: (weight * x.detach_()).sum()):
+            near(grad(cut)(at.clone()), 0 * X)
+            near(hessian(cut)(at.clone()), torch.zeros(3, 3))
+            near(grad(lambda x, cut=cut: grad(cut)(x * 1).sum())(at.clone()), 0 * X)
     near(grad(lambda x: vmap(turned_off)(x).sum())(X[None]), 2 * X[None])
     for transform in (lambda f: vmap(f)(X[None]), lambda f: jvp(f, (X,), (T,))):
         with pytest.raises(RuntimeError, match="cannot become a leaf"):
