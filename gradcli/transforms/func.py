@@ -43,6 +43,7 @@ from gradcli.transforms.reverse import (
     own_tensor,
     pull_back,
     reaches_further,
+    rebuilt,
     rows_at_once,
     scalar_only,
     unit_directions,
@@ -230,11 +231,14 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         func()
         raise RuntimeFault("E0302", "vjp needs at least one primal")
     run = _Run(func, primals, tuple(range(len(primals))), has_aux, link=True)
+    value, aux = run.value(), run.settled(run.aux)
+    # Where they are now: the caller may write to the value, which moves that in the graph.
+    run.outputs = [rebuilt(out, lambda t: t._alias(t.edge)) for out in run.outputs]
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
         return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape)))
 
-    return (run.value(), pull, run.settled(run.aux)) if has_aux else (run.value(), pull)
+    return (value, pull, aux) if has_aux else (value, pull)
 
 
 def jacrev(

@@ -353,6 +353,25 @@ def test_a_memory_format_inside_a_transform():
     assert out.stride() == (24, 1, 8, 2) and torch.equal(out, x.double())
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y: y.mul_(7), lambda y: y.__setitem__(0, 5.0), lambda y: y.copy_(X),
+        lambda y: y.detach_(), lambda y: y.unsqueeze_(0),
+    ],
+)  # fmt: skip
+def test_vjp_is_that_of_its_function_whatever_becomes_of_the_value(change):
+    def f(x):
+        y, pull = vjp(torch.sin, x)
+        change(y)
+        return pull(torch.ones_like(X))[0]
+
+    near(f(X.clone().requires_grad_()), X.cos())
+    near(grad(lambda x: f(x).sum())(X), -X.sin())
+    near(jvp(f, (X,), (T,))[1], -X.sin() * T)
+    near(vmap(grad(lambda x: f(x).sum()))(torch.stack([X, T])), -torch.stack([X, T]).sin())
+
+
 @pytest.mark.parametrize("function", [lambda x: (x, x + 0), lambda x: (x.clone(), x[:])])
 def test_what_linearize_gives_has_memory_of_its_own(function):
     along = T.clone().requires_grad_()
