@@ -145,10 +145,10 @@ class _Run:
         with transforming(self.by):
             return pull_back(self.outputs, self.leaves, cotangents, self.create or shown)
 
-    def pull_later(self, cotangents: Sequence[Any]) -> list:
-        """The same in a graph of the cotangents too, where they are in one."""
+    def pull_later(self, cotangents: Sequence[Any], recorded: bool) -> list:
+        """The same, where it is ``recorded`` in a graph of the cotangents too that are in one."""
         tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
-        create = mode.grad and (self.create or tracked)
+        create = recorded and (self.create or tracked)
         with outside_inference():
             return pull_back(self.outputs, self.leaves, cotangents, create)
 
@@ -236,7 +236,8 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     run.outputs = [rebuilt(out, lambda t: t._alias(t.edge)) for out in run.outputs]
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
-        return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape)))
+        recorded = mode.grad if create_graph is None else create_graph
+        return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape), recorded))
 
     return (value, pull, aux) if has_aux else (value, pull)
 

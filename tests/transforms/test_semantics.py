@@ -33,7 +33,8 @@ def test_vjp_is_differentiated_by_its_cotangent():
     c = T.clone().requires_grad_()
     pull(c)[0].sum().backward()
     near(c.grad, X.cos())
-    assert not pull(T)[0].requires_grad
+    assert not pull(T)[0].requires_grad and pull(c, create_graph=True)[0].requires_grad
+    assert not pull(c, create_graph=False)[0].requires_grad
 
 
 def test_vjp_made_where_nothing_is_recorded():
