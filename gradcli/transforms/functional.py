@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine import Tensor, wrap
-from gradcli.engine.backward.api import as_flag, gradients
+from gradcli.engine import Tensor
+from gradcli.engine.backward.api import as_flag, gradients, real_only
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
 from gradcli.transforms.functional_checks import (
@@ -30,7 +29,7 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
-from gradcli.transforms.reverse import value_and_vjp
+from gradcli.transforms.reverse import jacobians_of, value_and_vjp
 from gradcli.transforms.tracer import operands_of
 
 
@@ -164,36 +163,24 @@ def jacobian(
         if strict and vectorize:
             raise not_strict("jacobian", "`vectorized=True`", "`vectorized=False`")
         if vectorize:
-            table = [tuple(row) for row in vectorized_jacobians(outputs, leaves, create_graph)]
+            table = vectorized_jacobians(outputs, leaves, create_graph)
             return _nested(table, many, several, create_graph)
-        columns: list[Any] = [[] for _ in leaves]
+
+        def pull(ends: Sequence[Any], rows: Sequence[Any]) -> Sequence[Any]:
+            found = filled(_by(ends, leaves, rows, create_graph), leaves, strict, what)
+            strict_graph(found, strict, create_graph, "jacobian")
+            return found
+
+        table = []
         for number, out in enumerate(outputs):
-            for x in leaves:
-                charge_shape((*out.shape, *x.shape), x.dtype.itemsize)
-            flat = OPERATORS["reshape"](out, (-1,))
-            for k in range(out.numel()):
-                step()
-                found = _by([flat[k]], leaves, [None], create_graph)
-                found = filled(found, leaves, strict, f"Output {number}")
-                strict_graph(found, strict, create_graph, "jacobian")
-                for column, g in zip(columns, found, strict=True):
-                    column.append(g)
-        table, end = [], 0
-        for out in outputs:
-            start, end = end, end + out.numel()
-            pairs = zip(columns, leaves, strict=True)
-            table.append(tuple(_stacked(column[start:end], out, x) for column, x in pairs))
+            what = f"Output {number}"
+            if out.requires_grad:
+                real_only(out.dtype)
+            table += jacobians_of([out], leaves, pull)
     return _nested(table, many, several, create_graph)
 
 
-def _stacked(rows: list, out: Tensor, x: Tensor) -> Tensor:
-    full = (*out.shape, *x.shape)
-    if not rows:
-        return OPERATORS["expand"](wrap(x.dtype.numpy.type(0), x.dtype), full)
-    return OPERATORS["reshape"](OPERATORS["stack"](*rows), full)
-
-
-def _nested(table: list[tuple], many: bool, several: bool, create_graph: bool) -> Any:
+def _nested(table: list[list], many: bool, several: bool, create_graph: bool) -> Any:
     found = tuple(
         tuple(g if create_graph else g.detach() for g in row) if several
         else (row[0] if create_graph else row[0].detach())
