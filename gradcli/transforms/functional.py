@@ -44,8 +44,13 @@ def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     )
 
 
-def _weights(v: Any, like: Sequence[Tensor], several: bool, name: str, create_graph: bool) -> tuple:
+def _along(
+    v: Any, like: Sequence[Tensor], several: bool, name: str, create_graph: bool,
+    of: str = "input to the user-provided function is",
+) -> tuple[Tensor, ...]:  # fmt: skip
     """A direction, in its own graph with ``create_graph``; constant otherwise, as ``_leaves``."""
+    if v is None:
+        return one_number(like, f"the {of} a single Tensor with a single element")
     return tuple(
         w.view(w.shape) if create_graph and w.requires_grad else w.detach()
         for w in direction(v, like, several, name)
@@ -86,12 +91,8 @@ def vjp(
         several, given = as_tuple(inputs, "inputs", "vjp")
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "vjp", strict)
-        if v is None:
-            weights = one_number(
-                outputs, "the user-provided function returns a single Tensor with a single element"
-            )
-        else:
-            weights = _weights(v, outputs, many, "vjp", create_graph)
+        of = "user-provided function returns"
+        weights = _along(v, outputs, many, "vjp", create_graph, of)
         found = filled(_by(outputs, leaves, weights, create_graph), leaves, strict, "The output")
         strict_graph(found, strict, create_graph, "jacobian")
     return _done(outputs, create_graph, many), _done(found, create_graph, several)
@@ -181,11 +182,7 @@ def jacobian(
 
 
 def _nested(table: list[list], many: bool, several: bool, create_graph: bool) -> Any:
-    found = tuple(
-        tuple(g if create_graph else g.detach() for g in row) if several
-        else (row[0] if create_graph else row[0].detach())
-        for row in table
-    )  # fmt: skip
+    found = tuple(_done(row, create_graph, several) for row in table)
     return found if many else found[0]
 
 
@@ -275,13 +272,3 @@ def _hessian_product(
             found = filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
         strict_graph(found, strict, create_graph, "hessian")
     return _done(outputs, create_graph, False), _done(found, create_graph, several)
-
-
-def _along(
-    v: Any, leaves: Sequence[Tensor], several: bool, name: str, create_graph: bool
-) -> tuple[Tensor, ...]:
-    if v is not None:
-        return _weights(v, leaves, several, name, create_graph)
-    return one_number(
-        leaves, "the input to the user-provided function is a single Tensor with a single element"
-    )
