@@ -110,8 +110,9 @@ class Batched(Layer):
         of what its vmap is computed by, which gives the values alone.
         """
         level = self.__gradcli_rank__
+        generated = getattr(definition, "generate_vmap_rule", False)
         if made is None and getattr(definition, "vmap", None) is not None:
-            if getattr(definition, "generate_vmap_rule", False):
+            if generated:
                 said = f"You tried to vmap over {definition.__name__}, but it has both"
                 said += " generate_vmap_rule=True and an overridden vmap staticmethod."
                 mend = "set generate_vmap_rule to False, or leave the vmap method out"
@@ -119,15 +120,11 @@ class Batched(Layer):
             own = [a for a in args if is_batched(a, level)]
             if not mode.grad or not any(a.requires_grad for a in own):
                 return self._by_vmap(definition, args)
-            lifted = running.internal(level) or any(level in t.lifted for t in transformed.by)
-            if not lifted or not all(a.is_uniform() for a in own):  # else one for all
+            if any(a.alike() is None for a in own):  # else one for all
                 made = self._by_vmap(definition, args, recorded=False)
-                inputs = {id(a) for a in own}
-                if any(id(v) not in inputs and overlaps(v, own) for v in flatten(made)[0]):
+                if any(all(v is not a for a in own) and overlaps(v, own) for v in flatten(made)[0]):
                     made = None  # a view, which forward makes of each element
-        elif made is None and not (
-            running.internal(level) or getattr(definition, "generate_vmap_rule", False)
-        ):
+        elif made is None and not generated and not running.internal(level):
             said = f"You tried to vmap over {definition.__name__}, but it does not have vmap"
             mend = "implement the vmap staticmethod or set generate_vmap_rule=True"
             raise RuntimeFault("E0412", f"{said} support.", help=mend)
@@ -139,12 +136,12 @@ class Batched(Layer):
             nonlocal shape
             given.append(pick(args, level, i))
             elements = {id(a): element for a, element in zip(args, given[i], strict=True)}
-
-            def value(v: Any) -> Any:
-                fresh = rank_of(v) and id(v) not in elements
-                return pick(v, level, i).detach() if fresh else elements.get(id(v), v)
-
-            leaves, shape = flatten(call(definition, given[i], made=over(value, made)))
+            value = over(
+                lambda v: elements.get(id(v), v) if not rank_of(v) or id(v) in elements
+                else pick(v, level, i).detach(),
+                made,
+            )  # fmt: skip
+            leaves, shape = flatten(call(definition, given[i], made=value))
             results.append(leaves)
             return tuple(leaf for leaf in leaves if rank_of(leaf))
 
