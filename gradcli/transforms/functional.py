@@ -7,7 +7,7 @@ a result that does not depend on an input, which otherwise counts as zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -38,23 +38,22 @@ def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
 
     As in PyTorch, views or leaves, so that a function which writes into its argument is refused.
     """
-    return tuple(
-        v.view(v.shape) if create_graph and v.requires_grad else v.detach().requires_grad_()
-        for v in values
-    )
+    return tuple(v if v.requires_grad else v.requires_grad_() for v in _apart(values, create_graph))
+
+
+def _apart(values: Sequence[Tensor], create_graph: bool) -> Iterator[Tensor]:
+    """Tensors in their own graph with ``create_graph``; constants otherwise."""
+    return (v.view(v.shape) if create_graph and v.requires_grad else v.detach() for v in values)
 
 
 def _along(
     v: Any, like: Sequence[Tensor], several: bool, name: str, create_graph: bool,
     of: str = "input to the user-provided function is",
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """A direction, in its own graph with ``create_graph``; constant otherwise, as ``_leaves``."""
+    """A direction; 1 where none is given, of one number."""
     if v is None:
         return one_number(like, f"the {of} a single Tensor with a single element")
-    return tuple(
-        w.view(w.shape) if create_graph and w.requires_grad else w.detach()
-        for w in direction(v, like, several, name)
-    )
+    return tuple(_apart(direction(v, like, several, name), create_graph))
 
 
 def _done(values: Sequence[Tensor], create_graph: bool, several: bool) -> Any:
