@@ -244,7 +244,7 @@ def _compare(op: Operator) -> Callable:
     return method
 
 
-def _of_values(function: Callable) -> Callable:
+def of_values(function: Callable) -> Callable:
     """A sign's function: of anything else Python asks the other operand's own method."""
 
     def method(self: Tensor, other: Any) -> Any:
@@ -275,7 +275,7 @@ def _signs() -> dict[str, Callable]:
             found |= _of_bits(word, bits)
             continue
         steps = op.kind == "constant"
-        found[f"__{word}__"] = _of_values(FUNCTIONS[op.name]) if steps else method(op, symbol=True)
+        found[f"__{word}__"] = of_values(FUNCTIONS[op.name]) if steps else method(op, symbol=True)
         found[f"__r{word}__"] = _commuted(op, word) if steps else method(op, reverse=True)
         if op.entrywise:
             found[f"__i{word}__"] = in_place.augmented(op)
@@ -287,8 +287,8 @@ def _signs() -> dict[str, Callable]:
 def _of_bits(word: str, bits: Callable) -> dict[str, Callable]:
     """``x & y``, ``True & x`` and ``x &= y``."""
     return {
-        f"__{word}__": _of_values(bits), f"__r{word}__": _commuted(bits, word),
-        f"__i{word}__": _of_values(in_place.rewritten(bits)),
+        f"__{word}__": of_values(bits), f"__r{word}__": _commuted(bits, word),
+        f"__i{word}__": of_values(in_place.rewritten(bits)),
     }  # fmt: skip
 
 

@@ -57,7 +57,7 @@ class Value(Operand):
     def __gradcli_apply__(self, op: Operator, args: tuple, params: dict) -> Any:
         return self.trace.apply(op, args, params)
 
-    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
+    def __gradcli_function__(self, definition: Any, *_: Any) -> Any:
         raise NotTraceable(f"the custom function {definition.__name__}")
 
     def detach(self) -> Value:

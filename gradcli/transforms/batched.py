@@ -41,11 +41,11 @@ from gradcli.transforms.tracer import (
     become,
     chain_of,
     operands_of,
+    overlaps,
     rank_of,
     shares,
     snapshot,
     store,
-    tensors_of,
 )
 from gradcli.transforms.tree import flatten, over, unflatten
 
@@ -103,35 +103,46 @@ class Batched(Layer):
             raise RuntimeFault("E0414", f"{said} inside a function being vmapped", help=mend)
         return level
 
-    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
+    def __gradcli_function__(self, definition: Any, args: tuple, made: Any = None) -> Any:
         """A custom function: by its own vmap, or once for each element.
 
-        So also where a gradient is taken inside of the vmap: that is its ``backward``'s, not what
-        its vmap is computed by.
+        Where a gradient is taken inside of the vmap, that is ``backward``'s, of each element: not
+        of what its vmap is computed by, which gives the values alone.
         """
         level = self.__gradcli_rank__
-        if getattr(definition, "vmap", None) is not None:
-            if getattr(definition, "generate_vmap_rule", False):
+        generated = getattr(definition, "generate_vmap_rule", False)
+        if made is None and getattr(definition, "vmap", None) is not None:
+            if generated:
                 said = f"You tried to vmap over {definition.__name__}, but it has both"
                 said += " generate_vmap_rule=True and an overridden vmap staticmethod."
                 mend = "set generate_vmap_rule to False, or leave the vmap method out"
                 raise RuntimeFault("E0412", said, help=mend)
             own = [a for a in args if is_batched(a, level)]
-            if not (mode.grad and any(a.requires_grad for a in own)):
+            if not mode.grad or not any(a.requires_grad for a in own):
                 return self._by_vmap(definition, args)
-        elif not running.internal(level) and not getattr(definition, "generate_vmap_rule", False):
+            if any(a.alike() is None for a in own):  # else one for all
+                made = self._by_vmap(definition, args, recorded=False)
+                if any(all(v is not a for a in own) and overlaps(v, own) for v in flatten(made)[0]):
+                    made = None  # a view, which forward makes of each element
+        elif made is None and not generated and not running.internal(level):
             said = f"You tried to vmap over {definition.__name__}, but it does not have vmap"
             mend = "implement the vmap staticmethod or set generate_vmap_rule=True"
             raise RuntimeFault("E0412", f"{said} support.", help=mend)
         shared = [a for a in args if rank_of(a) and not is_batched(a, level)]
         versions = [version_of(a) for a in shared]
-        given, made, shape = [], [], None
+        given, results, shape = [], [], None
 
         def one(i: int) -> tuple:
             nonlocal shape
             given.append(pick(args, level, i))
-            leaves, shape = flatten(call(definition, given[i]))
-            made.append(leaves)
+            elements = {id(a): element for a, element in zip(args, given[i], strict=True)}
+            value = over(
+                lambda v: elements.get(id(v), v) if not rank_of(v) or id(v) in elements
+                else pick(v, level, i).detach(),
+                made,
+            )  # fmt: skip
+            leaves, shape = flatten(call(definition, given[i], made=value))
+            results.append(leaves)
             return tuple(leaf for leaf in leaves if rank_of(leaf))
 
         found = self._each(one)
@@ -142,7 +153,7 @@ class Batched(Layer):
         outputs = iter(found)
         placed = [
             self._on_memory(next(outputs), parts, args, given) if rank_of(parts[0]) else parts[0]
-            for parts in zip(*made, strict=True)
+            for parts in zip(*results, strict=True)
         ]
         return unflatten(placed, shape)
 
@@ -157,16 +168,19 @@ class Batched(Layer):
                 _lay_on(out, parts, arg)
         return out
 
-    def _by_vmap(self, definition: Any, args: tuple) -> Any:
+    def _by_vmap(self, definition: Any, args: tuple, recorded: bool = True) -> Any:
         """``vmap(info, in_dims, *args)`` of a custom function: its results and where they are."""
         level = self.__gradcli_rank__
+        leaves, form = flatten(list(args))
 
         def part(a: Any) -> tuple:
             return (a.given or (a.value, 0)) if is_batched(a, level) else (a, None)
 
-        given = over(lambda a: part(a)[0], list(args))
-        dims = tuple(over(lambda a: part(a)[1], list(args)))
-        returned = definition.vmap(VmapInfo(self.count, running.randomness[level]), dims, *given)
+        parts = list(map(part, leaves))
+        dims = [dim for _, dim in parts]
+        given = [v if recorded or not rank_of(v) else v.detach() for v, _ in parts]
+        info = VmapInfo(self.count, running.randomness[level])
+        returned = definition.vmap(info, tuple(unflatten(dims, form)), *unflatten(given, form))
         if not isinstance(returned, tuple) or len(returned) != 2:
             several = isinstance(returned, tuple)
             said = "Expected the vmap staticmethod to have two returns, an output and out_dims with"
@@ -174,29 +188,28 @@ class Batched(Layer):
             said += f" pytree structure compatible with the output. Got {got} instead"
             raise RuntimeFault("E0411", said)
         result, out_dims = returned
-        leaves, shape = flatten(result)
+        outputs, shape = flatten(result)
         places, nested = flatten(out_dims)
         if nested is None:
-            places = places * len(leaves)
+            places = places * len(outputs)
         elif nested != shape:
             said = "The autograd.Function's vmap staticmethod returned an incompatible (output,"
             said += f" out_dims) tuple: the output has structure {drawn(shape)}, out_dims is"
             mend = "give one dimension or None for each output, nested as they are"
             raise RuntimeFault("E0411", f"{said} {out_dims}", help=mend)
-        mapped = [a for a in args if is_batched(a, level)]
 
         def placed(result: Any, dim: int | None) -> Any:
             """A result whose batch is along ``dim``; None: the same for all."""
             if dim is None:
                 return result
-            for a in mapped:
-                if part(a)[0] is result and part(a)[1] == dim:
+            for a, value, own in zip(leaves, given, dims, strict=True):
+                if value is result and own == dim:
                     return a  # forward wrote to it
             made = batch_of(result, dim, level)
-            source = next((a for a in mapped if shares(a, made)), None)
+            source = next((a for a in leaves if is_batched(a, level) and shares(a, made)), None)
             return made if source is None else source.note_view(made)
 
-        return unflatten([placed(r, d) for r, d in zip(leaves, places, strict=True)], shape)
+        return unflatten([placed(r, d) for r, d in zip(outputs, places, strict=True)], shape)
 
     def each_of(self, function: Any, args: tuple, options: dict) -> Any:
         """A function that looks at numbers, once for each element."""
@@ -525,9 +538,7 @@ def _apart(value: Any, levels: int, args: Sequence[Any]) -> None:
     steps = [s if n > 1 else 0 for n, s in zip(array.shape, array.strides, strict=True)]
     if max(steps[levels:], default=0) <= min((s for s in steps[:levels] if s), default=0):
         return
-    if not any(steps[:levels]) or any(
-        np.may_share_memory(array, t.array) for a in args for t in tensors_of(a)
-    ):
+    if not any(steps[:levels]) or overlaps(value, args):
         return
     order = [*range(levels), *sorted(range(levels, array.ndim), key=lambda d: -steps[d])]
     value.array = in_order(array, order)

@@ -54,6 +54,7 @@ from gradcli.transforms.memory import (
 )
 from gradcli.transforms.reverse import accumulate_gradients, gradients
 from gradcli.transforms.tracer import Layer, chain_of, shares, snapshot, store, tensors_of
+from gradcli.transforms.tree import over
 
 
 class Dual(Layer):
@@ -125,17 +126,18 @@ class Dual(Layer):
                 tangent = OPERATORS["clone"](tangent) if shares(tangent, arg.tangent) else tangent
         return _joined(out, tangent, level)
 
-    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
+    def __gradcli_function__(self, definition: Any, args: tuple, made: Any = None) -> Any:
         """A custom function, by its own jvp."""
         level = self.__gradcli_rank__
         primals, _ = _split(args, level)
+        made = over(lambda v: v.primal if is_dual(v, level) else v, made)
         if level not in pushing:
-            return call(definition, tuple(primals))
+            return call(definition, tuple(primals), made=made)
         if level in running.linear:  # what jvp gives need not be linear: at each push
             running.linear[level] = True
         start = next_number()
         ctx = Context()
-        result = call(definition, tuple(primals), ctx=ctx)
+        result = call(definition, tuple(primals), ctx=ctx, made=made)
         several = isinstance(result, tuple)
         outputs = result if several else (result,)
         if getattr(definition, "jvp", None) is None:

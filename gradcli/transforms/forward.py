@@ -39,7 +39,7 @@ from gradcli.transforms.reverse import (
     reaches_further,
     without_leaves,
 )
-from gradcli.transforms.tracer import as_value, lasting, operands_of, tensors_of
+from gradcli.transforms.tracer import as_value, lasting, operands_of, overlaps, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 
 
@@ -212,11 +212,20 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 said = "linearize has to run the function again for these tangents, and its"
                 mend = "have the function write to x.clone()"
                 raise RuntimeFault("E0402", f"{said} argument was written to since", help=mend)
-            return tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
-        tracked = any(t.edge is not None for v in given for t in tensors_of(v))
-        create = mode.grad and (further or tracked)
-        found = pull_back(back, weights, given, create)  # 0 in floats, of a result that has none
-        return unflatten([g.to(t.dtype) for g, t in zip(found, ends, strict=True)], form)
+            pushed = tangents_of(lambda *leaves: func(*unflatten(list(leaves), shape)), at, given)
+        else:
+            tracked = any(t.edge is not None for v in given for t in tensors_of(v))
+            create = mode.grad and (further or tracked)
+            found = pull_back(back, weights, given, create)  # 0 in floats, of a result without
+            cast = [g.to(t.dtype) for g, t in zip(found, ends, strict=True)]
+            pushed = unflatten(cast, form)
+
+        def apart(result: Any) -> Any:
+            """A result in memory of its own: no write to it changes a tangent or another."""
+            given.append(OPERATORS["clone"](result) if overlaps(result, given) else result)
+            return given[-1]
+
+        return over(apart, pushed)
 
     return value, push
 

@@ -17,6 +17,7 @@ from gradcli.engine.backward.api import no_graph
 from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import next_number
+from gradcli.engine.graph.own_passes import leads_inside
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -42,6 +43,7 @@ from gradcli.transforms.reverse import (
     own_tensor,
     pull_back,
     reaches_further,
+    rebuilt,
     rows_at_once,
     scalar_only,
     unit_directions,
@@ -109,10 +111,11 @@ class _Run:
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
             self.ends = [bottom(leaf).edge for leaf in self.leaves]
             result = over(lasting, function(*full, **named))
-            for i, leaf in enumerate(self.leaves):
-                edge = bottom(leaf).edge
-                if edge is None or (edge.__class__ is LevelDetach and edge.edges[1] is None):
-                    raise no_graph(i)  # by detach_()
+            edges = [bottom(leaf).edge for leaf in self.leaves]
+            cut = [  # by detach_()
+                i for i, edge in enumerate(edges)
+                if edge is None or (edge.__class__ is LevelDetach and edge.edges[1] is None)
+            ]  # fmt: skip
             # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
             self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, self.ends, strict=True)]
         self.aux = None
@@ -124,6 +127,11 @@ class _Run:
         tensors(self.outputs, transform)
         if transform != _GRAD:
             inexact(self.outputs)
+        if cut and any(
+            leads_inside(self.by, t.edge, set(self.ends))
+            for out in self.outputs for t in tensors_of(out) if t.edge is not None
+        ):  # fmt: skip
+            raise no_graph(cut[0])
         self.made = range(since, next_number())
         self.create = outer and reaches_further(self.outputs, self.leaves, self.made)
         self.single = isinstance(argnums, int)
@@ -137,10 +145,10 @@ class _Run:
         with transforming(self.by):
             return pull_back(self.outputs, self.leaves, cotangents, self.create or shown)
 
-    def pull_later(self, cotangents: Sequence[Any]) -> list:
-        """The same in a graph of the cotangents too, where they are in one."""
+    def pull_later(self, cotangents: Sequence[Any], recorded: bool) -> list:
+        """The same, where it is ``recorded`` in a graph of the cotangents too that are in one."""
         tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
-        create = mode.grad and (self.create or tracked)
+        create = recorded and (self.create or tracked)
         with outside_inference():
             return pull_back(self.outputs, self.leaves, cotangents, create)
 
@@ -223,11 +231,15 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         func()
         raise RuntimeFault("E0302", "vjp needs at least one primal")
     run = _Run(func, primals, tuple(range(len(primals))), has_aux, link=True)
+    value, aux = run.value(), run.settled(run.aux)
+    # Where they are now: the caller may write to the value, which moves that in the graph.
+    run.outputs = [rebuilt(out, lambda t: t._alias(t.edge)) for out in run.outputs]
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
-        return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape)))
+        recorded = mode.grad if create_graph is None else create_graph
+        return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape), recorded))
 
-    return (run.value(), pull, run.settled(run.aux)) if has_aux else (run.value(), pull)
+    return (value, pull, aux) if has_aux else (value, pull)
 
 
 def jacrev(

@@ -7,14 +7,13 @@ a result that does not depend on an input, which otherwise counts as zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradcli.engine import Tensor, wrap
-from gradcli.engine.backward.api import as_flag, gradients
+from gradcli.engine import Tensor
+from gradcli.engine.backward.api import as_flag, gradients, real_only
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
 from gradcli.transforms.functional_checks import (
@@ -30,7 +29,7 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
-from gradcli.transforms.reverse import value_and_vjp
+from gradcli.transforms.reverse import jacobians_of, value_and_vjp
 from gradcli.transforms.tracer import operands_of
 
 
@@ -39,18 +38,22 @@ def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
 
     As in PyTorch, views or leaves, so that a function which writes into its argument is refused.
     """
-    return tuple(
-        v.view(v.shape) if create_graph and v.requires_grad else v.detach().requires_grad_()
-        for v in values
-    )
+    return tuple(v if v.requires_grad else v.requires_grad_() for v in _apart(values, create_graph))
 
 
-def _weights(v: Any, like: Sequence[Tensor], several: bool, name: str, create_graph: bool) -> tuple:
-    """A direction, in its own graph with ``create_graph``; constant otherwise, as ``_leaves``."""
-    return tuple(
-        w.view(w.shape) if create_graph and w.requires_grad else w.detach()
-        for w in direction(v, like, several, name)
-    )
+def _apart(values: Sequence[Tensor], create_graph: bool) -> Iterator[Tensor]:
+    """Tensors in their own graph with ``create_graph``; constants otherwise."""
+    return (v.view(v.shape) if create_graph and v.requires_grad else v.detach() for v in values)
+
+
+def _along(
+    v: Any, like: Sequence[Tensor], several: bool, name: str, create_graph: bool,
+    of: str = "input to the user-provided function is",
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """A direction; 1 where none is given, of one number."""
+    if v is None:
+        return one_number(like, f"the {of} a single Tensor with a single element")
+    return tuple(_apart(direction(v, like, several, name), create_graph))
 
 
 def _done(values: Sequence[Tensor], create_graph: bool, several: bool) -> Any:
@@ -87,12 +90,8 @@ def vjp(
         several, given = as_tuple(inputs, "inputs", "vjp")
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "vjp", strict)
-        if v is None:
-            weights = one_number(
-                outputs, "the user-provided function returns a single Tensor with a single element"
-            )
-        else:
-            weights = _weights(v, outputs, many, "vjp", create_graph)
+        of = "user-provided function returns"
+        weights = _along(v, outputs, many, "vjp", create_graph, of)
         found = filled(_by(outputs, leaves, weights, create_graph), leaves, strict, "The output")
         strict_graph(found, strict, create_graph, "jacobian")
     return _done(outputs, create_graph, many), _done(found, create_graph, several)
@@ -146,59 +145,43 @@ def jacobian(
                 [0., 4.]])
     """
     known_strategy(strategy)
+    if strategy == "forward-mode":
+        check_forward("jacobian", strict, vectorize, create_graph)
+    several, given = as_tuple(inputs, "inputs", "jacobian")
+    if strategy == "forward-mode":
+        if any(v.batch for x in given for v in operands_of(x)):
+            raise RuntimeFault(
+                "E0412",
+                "Batching rule not implemented for aten::_make_dual; the fallback path doesn't "
+                "work on out= or view ops.",
+                help="write func.jacfwd(f)(x), which goes with vmap",
+            )
+        return _forward(func, given, several)
     with enable_grad():
-        if strategy == "forward-mode":
-            check_forward("jacobian", strict, vectorize, create_graph)
-        several, given = as_tuple(inputs, "inputs", "jacobian")
-        if strategy == "forward-mode":
-            if any(v.batch for x in given for v in operands_of(x)):
-                raise RuntimeFault(
-                    "E0412",
-                    "Batching rule not implemented for aten::_make_dual; the fallback path doesn't "
-                    "work on out= or view ops.",
-                    help="write func.jacfwd(f)(x), which goes with vmap",
-                )
-            return _forward(func, given, several)
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "jacobian", strict and not vectorize)
         if strict and vectorize:
             raise not_strict("jacobian", "`vectorized=True`", "`vectorized=False`")
         if vectorize:
-            table = [tuple(row) for row in vectorized_jacobians(outputs, leaves, create_graph)]
+            table = vectorized_jacobians(outputs, leaves, create_graph)
             return _nested(table, many, several, create_graph)
-        columns: list[Any] = [[] for _ in leaves]
+
+        def pull(ends: Sequence[Any], rows: Sequence[Any]) -> Sequence[Any]:
+            found = filled(_by(ends, leaves, rows, create_graph), leaves, strict, what)
+            strict_graph(found, strict, create_graph, "jacobian")
+            return found
+
+        table = []
         for number, out in enumerate(outputs):
-            for x in leaves:
-                charge_shape((*out.shape, *x.shape), x.dtype.itemsize)
-            flat = OPERATORS["reshape"](out, (-1,))
-            for k in range(out.numel()):
-                step()
-                found = _by([flat[k]], leaves, [None], create_graph)
-                found = filled(found, leaves, strict, f"Output {number}")
-                strict_graph(found, strict, create_graph, "jacobian")
-                for column, g in zip(columns, found, strict=True):
-                    column.append(g)
-        table, end = [], 0
-        for out in outputs:
-            start, end = end, end + out.numel()
-            pairs = zip(columns, leaves, strict=True)
-            table.append(tuple(_stacked(column[start:end], out, x) for column, x in pairs))
+            what = f"Output {number}"
+            if out.requires_grad:
+                real_only(out.dtype)
+            table += jacobians_of([out], leaves, pull)
     return _nested(table, many, several, create_graph)
 
 
-def _stacked(rows: list, out: Tensor, x: Tensor) -> Tensor:
-    full = (*out.shape, *x.shape)
-    if not rows:
-        return OPERATORS["expand"](wrap(x.dtype.numpy.type(0), x.dtype), full)
-    return OPERATORS["reshape"](OPERATORS["stack"](*rows), full)
-
-
-def _nested(table: list[tuple], many: bool, several: bool, create_graph: bool) -> Any:
-    found = tuple(
-        tuple(g if create_graph else g.detach() for g in row) if several
-        else (row[0] if create_graph else row[0].detach())
-        for row in table
-    )  # fmt: skip
+def _nested(table: list[list], many: bool, several: bool, create_graph: bool) -> Any:
+    found = tuple(_done(row, create_graph, several) for row in table)
     return found if many else found[0]
 
 
@@ -288,13 +271,3 @@ def _hessian_product(
             found = filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
         strict_graph(found, strict, create_graph, "hessian")
     return _done(outputs, create_graph, False), _done(found, create_graph, several)
-
-
-def _along(
-    v: Any, leaves: Sequence[Tensor], several: bool, name: str, create_graph: bool
-) -> tuple[Tensor, ...]:
-    if v is not None:
-        return _weights(v, leaves, several, name, create_graph)
-    return one_number(
-        leaves, "the input to the user-provided function is a single Tensor with a single element"
-    )

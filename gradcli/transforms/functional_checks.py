@@ -138,16 +138,13 @@ def scalar(func: Callable, name: str, strict: bool = False, as_given: bool = Fal
 
     def checked(*args: Any) -> Any:
         result = func(*args)
-        if not hasattr(result, "__gradcli_rank__"):
-            several, outputs = as_tuple(result, "outputs of the user-provided function", name)
-            if strict:
-                differentiable(outputs)
-            if several:
-                raise RuntimeFault(
-                    "E0403", f"The function given to {name} should return a single Tensor"
-                )
-        elif strict:
-            differentiable([result])
+        several, outputs = as_tuple(result, "outputs of the user-provided function", name)
+        if strict:
+            differentiable(outputs)
+        if several:
+            raise RuntimeFault(
+                "E0403", f"The function given to {name} should return a single Tensor"
+            )
         if any(n != 1 for n in result.shape):
             raise RuntimeFault(
                 "E0403",

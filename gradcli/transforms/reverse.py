@@ -57,6 +57,7 @@ from gradcli.transforms.tracer import (
     chain_of,
     lasting,
     operands_of,
+    overlaps,
     rank_of,
     tensors_of,
 )
@@ -379,8 +380,8 @@ def _in_rows(g: Any, leaf: Any, weights: Sequence[Any]) -> Any:
     made columns. Of one matrix alone the product itself looks after this."""
     if isinstance(g, Plain) and g.ndim == 3 and not g.array.flags.c_contiguous:
         array, lies = g.own_array(), bottom(leaf).own_array()
-        shared = any(np.may_share_memory(array, v.array) for w in weights for v in tensors_of(w))
-        if array.mT.flags.c_contiguous and lies[:1].flags.c_contiguous and not shared:
+        turned = array.mT.flags.c_contiguous and lies[:1].flags.c_contiguous
+        if turned and not overlaps(g, weights):
             charge_shape(array.shape, array.itemsize)
             of_its_own(g).array = np.ascontiguousarray(array)
     return g

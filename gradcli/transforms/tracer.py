@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import math
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
-from gradcli.functions.methods import METHODS, TURNED, as_method
+from gradcli.functions.methods import METHODS, TURNED, as_method, of_values
 from gradcli.functions.subscripts import numbers_first, plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
@@ -117,6 +117,12 @@ def memory_of(value: Any) -> Tensor:
 def shares(view: Any, source: Any) -> bool:
     """Whether a result has the memory of the value that it was made of."""
     return memory_of(view) is memory_of(source)
+
+
+def overlaps(value: Any, others: Iterable[Any]) -> bool:
+    """Whether numbers of ``value`` may lie in the memory of one of ``others``."""
+    own, theirs = tensors_of(value), [t for other in others for t in tensors_of(other)]
+    return any(np.may_share_memory(a.array, b.array) for a in own for b in theirs)
 
 
 def snapshot(value: Any, write: bool = True) -> Any:
@@ -727,6 +733,8 @@ put_signs(Operand)
 for _sign, _op in by_sign().items():
     if _sign in SIGN_METHODS:
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
+    else:
+        setattr(Operand, f"__{_op.name}__", of_values(_op))
 
 
 for _method in sampling.METHODS:

@@ -59,6 +59,14 @@ def test_forward_mode_is_the_same():
         functional.jacobian(f, x, strategy="sideways")
 
 
+def test_forward_mode_keeps_no_graph_in_no_grad():
+    x, c = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0], requires_grad=True)
+    for enabled in (True, False):
+        with torch.set_grad_enabled(enabled):
+            found = functional.jacobian(lambda x: x * c, x, vectorize=True, strategy="forward-mode")
+        assert found.requires_grad is enabled
+
+
 @family("name, how", product(["jacobian", "hessian"], [{"vectorize": True}, "forward-mode"]))
 def test_strict_goes_with_rows_of_their_own_only(name, how):
     if how == "forward-mode":

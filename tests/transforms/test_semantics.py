@@ -33,7 +33,8 @@ def test_vjp_is_differentiated_by_its_cotangent():
     c = T.clone().requires_grad_()
     pull(c)[0].sum().backward()
     near(c.grad, X.cos())
-    assert not pull(T)[0].requires_grad
+    assert not pull(T)[0].requires_grad and pull(c, create_graph=True)[0].requires_grad
+    assert not pull(c, create_graph=False)[0].requires_grad
 
 
 def test_vjp_made_where_nothing_is_recorded():
@@ -351,6 +352,49 @@ def test_a_memory_format_inside_a_transform():
     x = torch.arange(24.0).reshape(1, 2, 3, 4)
     out = jvp(lambda a: a.to(torch.float64, memory_format=torch.channels_last), (x,), (x,))[1]
     assert out.stride() == (24, 1, 8, 2) and torch.equal(out, x.double())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y: y.mul_(7), lambda y: y.__setitem__(0, 5.0), lambda y: y.copy_(X),
+        lambda y: y.detach_(), lambda y: y.unsqueeze_(0),
+    ],
+)  # fmt: skip
+def test_vjp_is_that_of_its_function_whatever_becomes_of_the_value(change):
+    def f(x):
+        y, pull = vjp(torch.sin, x)
+        change(y)
+        return pull(torch.ones_like(X))[0]
+
+    near(f(X.clone().requires_grad_()), X.cos())
+    near(grad(lambda x: f(x).sum())(X), -X.sin())
+    near(jvp(f, (X,), (T,))[1], -X.sin() * T)
+    near(vmap(grad(lambda x: f(x).sum()))(torch.stack([X, T])), -torch.stack([X, T]).sin())
+
+
+@pytest.mark.parametrize("function", [lambda x: (x, x + 0), lambda x: (x.clone(), x[:])])
+def test_what_linearize_gives_has_memory_of_its_own(function):
+    along = T.clone().requires_grad_()
+    found = linearize(function, X)[1](along)
+    for given in found:
+        assert given.requires_grad and not given.is_leaf
+        given.mul_(3)
+    near(along, T)
+    for given in found:
+        near(given, 3 * T)
+
+
+def test_values_of_transforms_are_compared_with_anything():
+    def f(x):
+        assert (x == None) is False and (x != None) is True and x not in ("x", [])  # noqa: E711
+        with pytest.raises(TypeError):
+            x < None  # noqa: B015
+        return x * x
+
+    both = lambda x: f(x).sum()  # noqa: E731
+    for transform in (grad(both), vmap(f), vmap(grad(f)), lambda x: jvp(f, (x,), (x,)), jacfwd(f)):
+        transform(X.clone())
 
 
 def test_linearize_runs_its_function_once():
@@ -829,9 +873,16 @@ def test_what_a_function_sets_is_not_of_its_argument_or_the_callers():
         x.detach_()
         return y
 
-    for cut in (turned_off, lambda x: ((x * x).sum(), x.detach_())[0], grad(detached)):
+    for cut in (lambda x: ((x * x).sum(), x.detach_())[0], grad(detached)):
         with pytest.raises(RuntimeError, match="does not require grad"):
             grad(cut)(X)
+    near(grad(turned_off)(X), 0 * X)
+    weight = torch.ones(3, requires_grad=True)
+    for at in (X, X.clone().requires_grad_()):  # and what comes of it is a constant
+        for cut in (lambda x: (x.detach_() * x).sum(), lambda x: (weight * x.detach_()).sum()):
+            near(grad(cut)(at.clone()), 0 * X)
+            near(hessian(cut)(at.clone()), torch.zeros(3, 3))
+            near(grad(lambda x, cut=cut: grad(cut)(x * 1).sum())(at.clone()), 0 * X)
     near(grad(lambda x: vmap(turned_off)(x).sum())(X[None]), 2 * X[None])
     for transform in (lambda f: vmap(f)(X[None]), lambda f: jvp(f, (X,), (T,))):
         with pytest.raises(RuntimeError, match="cannot become a leaf"):

@@ -208,9 +208,10 @@ def _fitted(r: Tensor, edge: Node, real: bool, name: str, index: int) -> Tensor:
 
 def call(
     definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None = None,
-    ctx: Context | None = None,
+    ctx: Context | None = None, made: Any = None,
 ) -> Any:  # fmt: skip
-    """Run ``definition.forward`` on ``args`` and record it as one node; ``ctx`` is to be its ctx.
+    """Run ``definition.forward`` on ``args`` and record it as one node; ``ctx`` is to be its ctx,
+    and ``made``, where it is given, what forward would give.
 
     ``definition`` has ``__name__``, ``forward``, ``backward`` and ``setup_context`` (None where
     forward takes ctx itself).
@@ -227,7 +228,7 @@ def call(
             said = f"the custom function {definition.__name__} works on tensors, not on a"
             mend = "write it with operators, or give it numbers"
             raise bad_type(f"{said} {type(chosen).__name__}", help=mend)
-        return chosen.__gradcli_function__(definition, args)
+        return chosen.__gradcli_function__(definition, args, made)
     tensors = [a for a in args if isinstance(a, Tensor)]
     edges = tuple([t.edge for t in tensors])
     pushing = ctx is not None  # whoever gave ctx runs jvp next
@@ -240,7 +241,7 @@ def call(
         if definition.setup_context is None:
             result = definition.forward(ctx, *args)
         else:
-            result = definition.forward(*args)
+            result = definition.forward(*args) if made is None else made
             definition.setup_context(ctx, args, result)
     finally:
         mode.grad = before

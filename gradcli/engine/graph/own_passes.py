@@ -58,11 +58,12 @@ def own_edge(edge: Any, value: Any = None) -> Any:
     return edge if leads_inside(transform, edge) else None
 
 
-def leads_inside(transform: Transform | None, edge: Any) -> bool:
-    """Whether ``edge`` leads to what a transform differentiates by, or to a leaf made inside; of
-    none, to any leaf but those of transforms that had ended when it was recorded."""
+def leads_inside(transform: Transform | None, edge: Any, leaves: Any = None) -> bool:
+    """Whether ``edge`` leads to what a transform differentiates by, which had its places at
+    ``leaves``, or to a leaf made inside; of none, to any leaf but those of transforms that had
+    ended when it was recorded."""
     since: Any = -1 if transform is None else transform.since
-    leaves = set() if transform is None else leaves_of(transform)
+    leaves = leaves or (set() if transform is None else leaves_of(transform))
     work, seen = [edge], set()
     while work:
         node = work.pop()

@@ -248,7 +248,7 @@ class Pair:
     def __gradcli_apply__(self, op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Any:
         return self.tape.apply(op, args, params)
 
-    def __gradcli_function__(self, definition: Any, _args: tuple) -> Any:
+    def __gradcli_function__(self, definition: Any, *_: Any) -> Any:
         raise no_closed_form(f"the custom function {definition.__name__}")
 
     def detach(self) -> Pair:

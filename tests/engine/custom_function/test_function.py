@@ -615,6 +615,72 @@ def test_a_gradient_inside_vmap_is_that_of_backward():
     assert func.grad(lambda x: torch.vmap(f)(x).sum())(x).tolist() == [0, 0]
 
 
+class Tenfold(Function):
+    """Whose own vmap gives other numbers than its forward, to tell which of them was asked."""
+
+    @staticmethod
+    def forward(x):
+        return 2 * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+        ctx.save_for_forward(output)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t * ctx.saved_tensors[0]
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return 10 * Tenfold.apply(x), in_dims[0]
+
+
+def test_values_inside_vmap_are_those_of_its_own_vmap_where_a_gradient_is_taken_too():
+    func, vmap, f = torch.func, torch.vmap, Tenfold.apply
+    x = torch.tensor([1.0, 2.0])
+    both = func.grad_and_value(f)
+    for found in (vmap(both)(x), func.jvp(vmap(both), (x,), (x,))[0]):
+        assert [v.tolist() for v in found] == [[20, 40], [20, 40]]
+    assert vmap(vmap(func.grad(f)))(x[None]).tolist() == [[200, 400]]
+    assert vmap(func.grad(lambda r: vmap(f)(r).sum()))(x[None]).tolist() == [[200, 400]]
+    assert vmap(lambda z: func.vjp(f, z)[0])(x).tolist() == [20, 40]
+    assert vmap(func.jacrev(f))(x[None]).tolist() == [[[20, 0], [0, 40]]]
+    for nested in (func.hessian, lambda f: func.jacrev(func.jacrev(f))):
+        assert nested(lambda z: f(z).sum())(x).tolist() == [[2, 0], [0, 4]]
+
+
+def test_an_own_vmap_that_writes_to_its_argument_where_a_gradient_is_taken():
+    class Doubled(Function):
+        @staticmethod
+        def forward(x):
+            return x.mul_(2)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_dirty(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return x.mul_(2), in_dims[0]
+
+    def f(x):
+        y = x.clone()
+        return Doubled.apply(y) + y
+
+    x = torch.tensor([1.0, 2.0])
+    found = torch.vmap(torch.func.grad_and_value(f))(x)
+    assert [v.tolist() for v in found] == [[4, 4], [4, 8]]
+
+
 def test_linearize_in_inference_mode():
     class Cubed(Function):
         generate_vmap_rule = True
