@@ -242,13 +242,18 @@ def gradients(
                     raise error(i)
     found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
     results = []
+    # One array is one tensor, be it a weight or the gradient of an input that is given twice.
+    known = {id(w.array): w for w in grad_outputs if isinstance(w, Tensor)}
     for i, (edge, g) in enumerate(found):
         if g is None and materialize_grads:
             g = _zeros(inputs[i], edge, create_graph)
-        given = next((w for w in grad_outputs if isinstance(w, Tensor) and w.array is g), None)
-        r = _delivered(g, edge, i, allow_unused) if given is None else given
-        if r is not given and isinstance(g, np.ndarray):  # a view of a weight is as that is
-            r._require(any(_views(g, w) for w in grad_outputs))
+        r = known.get(id(g))
+        if r is None:
+            r = _delivered(g, edge, i, allow_unused)
+            if isinstance(g, np.ndarray):  # a view of a weight is as that is
+                r._require(any(_views(g, w) for w in grad_outputs))
+            if r is not None:
+                known[id(g)] = r
         results.append(r)
     return tuple(results)
 
