@@ -178,7 +178,7 @@ def run(
         looked_at = mode.watching or current().inspect is not None
         if recorded or batches or accumulates or looked_at or cut:
             ask = (order, roots, arrived, gone, recorded or batches, wanted, accumulates, cut)
-            nested(recorded, _walk, *ask)
+            nested(recorded, _explained, *ask)
             return
         walk = _walk_plain if wanted is None else partial(_walk_towards, wanted)
         if mode.foreign:
@@ -462,11 +462,27 @@ def _differentiated_zeros(g: Any) -> bool:
     return isinstance(g, Tensor) and g.requires_grad and not g.array.any()
 
 
+def _explained(*ask: Any) -> None:
+    """``_walk``. Where anyone inspects passes, they are told what ran when an error was raised."""
+    inspect = mode.inspect
+    outer = inspect and inspect.running
+    try:
+        _walk(*ask)
+    except Exception as fault:
+        if inspect and inspect.running is not outer:
+            inspect.explain(inspect.running, fault)
+        raise
+    finally:
+        if inspect:
+            inspect.running = outer
+
+
 def _walk(
     order: list[Node], roots: Sequence[Node], arrived: dict[Node, Any], gone: Freed | None,
     recorded: bool, wanted: dict[Any, Any] | None, accumulates: bool, cut: Cut,
 ) -> None:  # fmt: skip
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
+    inspect = mode.inspect
     runs: Any = None  # where something is wanted: the nodes on the way there
     captures: dict[Node, list[Node]] = {}  # the nodes of wanted edges, with those edges
     if wanted is not None:
@@ -506,6 +522,8 @@ def _walk(
             continue
         if budget.on:
             charge(RECORDED) if recorded else _charge(node, arrived)
+        if inspect:
+            inspect.running = node
         g = arrived.pop(node, None)
         shut = g is None and node not in offered and node not in zeroed
         if shut:  # what led here leads to others in this pass
@@ -597,6 +615,8 @@ def _pull_watched(
     extra = node.extra  # an unpack hook may have registered one
     if extra is not None and extra.post_hooks:
         pulled = after(node, pulled, g, recorded, at_inputs(node, g, mode.passing or ()))
+    if mode.inspect is not None:
+        mode.inspect.look(node, g, pulled)
     if gone is not None and node.saved:
         node.saved = gone
     return pulled
@@ -636,30 +656,19 @@ def _nothing(g: Any) -> bool:
 
 def _looked_at(node: Node, g: Any, recorded: bool, careful: Choices | None) -> tuple[Any, ...]:
     """What the node's rules give, in a pass that is recorded or that anyone looks at."""
-    inspect = mode.inspect
     try:
         if node.saved.__class__ is Freed:
             _refuse_again(node)
-        if inspect is not None:
-            inspect.running = node
         pulled = pull_recorded(node, g, wrap) if recorded else _pulled(node, g)
-    except Exception as fault:
-        if isinstance(fault, TypeError | AttributeError):
-            _refuse_freed_meanwhile(node)
-        if inspect is not None:
-            inspect.explain(node, fault)
+    except (TypeError, AttributeError):
+        _refuse_freed_meanwhile(node)
         raise
-    finally:
-        if inspect is not None:
-            inspect.running = None
     if recorded and node.foreign and not mode.grad:
         pulled = tuple(
             r if r is None or isinstance(r, Tensor) else wrap(r, dtype_of(r)) for r in pulled
         )
     if careful is not None and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled, careful)
-    if inspect is not None:
-        inspect.look(node, g, pulled)
     return pulled
 
 
