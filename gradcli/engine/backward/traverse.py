@@ -416,16 +416,7 @@ def _step(
     node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: Choices | None
 ) -> None:
     """What ``Node.step`` does, for classes that have none, or with an eye on branches not taken."""
-    saved = node.saved
-    if saved.__class__ is Freed:
-        _refuse_again(node)
-    try:
-        pulled = pull_recorded(node, g, wrap) if isinstance(g, Tensor) else _pulled(node, g)
-    except (TypeError, AttributeError):
-        _refuse_freed_meanwhile(node)
-        raise
-    if careful is not None and node.op.kind in CHOSEN:
-        pulled = taken(node, g, pulled, careful)
+    pulled = _given(node, g, isinstance(g, Tensor), careful)
     for edge, r in zip(node.edges, pulled, strict=True):
         if r is None or edge is None:  # a custom Function may give nothing, or too much
             continue
@@ -434,7 +425,7 @@ def _step(
         if node.dtype is not edge.dtype:
             r = cast(r, edge.dtype)
         arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
-    if gone is not None and saved:
+    if gone is not None and node.saved:
         node.saved = gone
 
 
@@ -608,7 +599,7 @@ def _pull_watched(
     if hooks and extra is not None and extra.pre_hooks:
         g = before(node, g, recorded)
     if node.foreign or not _nothing(g):
-        pulled = _looked_at(node, g, recorded, careful)
+        pulled = _given(node, g, recorded, careful)
     else:
         _pass_by(node, gone)
         pulled = (None,) * len(node.edges)
@@ -654,11 +645,11 @@ def _nothing(g: Any) -> bool:
     return g is None or (g.__class__ is Cotangents and all(part is None for part in g.parts))
 
 
-def _looked_at(node: Node, g: Any, recorded: bool, careful: Choices | None) -> tuple[Any, ...]:
-    """What the node's rules give, in a pass that is recorded or that anyone looks at."""
+def _given(node: Node, g: Any, recorded: bool, careful: Choices | None) -> tuple[Any, ...]:
+    """What the node's rules give, with an eye on branches not taken."""
+    if node.saved.__class__ is Freed:
+        _refuse_again(node)
     try:
-        if node.saved.__class__ is Freed:
-            _refuse_again(node)
         pulled = pull_recorded(node, g, wrap) if recorded else _pulled(node, g)
     except (TypeError, AttributeError):
         _refuse_freed_meanwhile(node)
