@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import outgrown
+from gradcli.engine.backward.hooks import deliver, outgrown
 from gradcli.engine.backward.traverse import WHOLE, Cut, at_inputs, no_history, run
 from gradcli.engine.dtypes import DType, dtype_of
-from gradcli.engine.grad_mode import refuse_in_transform, transformed
-from gradcli.engine.graph.node import Cotangents, Freed, Node, freed
+from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
+from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, freed
 from gradcli.engine.graph.own_passes import ENDED, is_around, own_edge
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Severed
@@ -155,16 +155,26 @@ Tensor.backward = _backward  # type: ignore[attr-defined]
 
 
 def _applied(self: Node, *gradients: Tensor | None) -> Any:
-    """What the node makes of the cotangents of its outputs, one for each. Raises TypeFault."""
+    """What the node makes of the cotangents of its outputs, one for each; a leaf's adds to its
+    gradient. Raises TypeFault."""
     expected = 1 if self.outputs is None else len(self.outputs)
     if len(gradients) != expected:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
+    for i, g in enumerate(gradients):
+        if g is not None and not hasattr(g, "__gradcli_rank__"):
+            raise TypeFault("E0303", f"argument {i} is not a Variable")
+    if isinstance(self, AccumulateGrad):
+        (g,) = gradients
+        deliver(self, g if g is None else _given(g, 0, self, mode.grad), mode.grad)
+        return ()
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
     if node.saved.__class__ is Freed and own is None:
         raise freed(node)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
-    pulled = at_inputs(node, g) or pull_recorded(node, g, wrap)
+    nothing = all(g is None for g in gradients) and not node.foreign
+    pulled = [None] * len(node.edges) if nothing else at_inputs(node, g)
+    pulled = pulled or pull_recorded(node, g, wrap)
     shown = len(shown_edges(node))  # what a node of PyTorch's has no place for comes last
     return pulled[0] if shown == 1 else tuple(pulled)[:shown]
 
