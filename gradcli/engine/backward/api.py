@@ -160,12 +160,12 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
     expected = 1 if self.outputs is None else len(self.outputs)
     if len(gradients) != expected:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
-    for i, g in enumerate(gradients):
-        if g is not None and not hasattr(g, "__gradcli_rank__"):
+    for i, given in enumerate(gradients):
+        if given is not None and not hasattr(given, "__gradcli_rank__"):
             raise TypeFault("E0303", f"argument {i} is not a Variable")
     if isinstance(self, AccumulateGrad):
-        (g,) = gradients
-        deliver(self, g if g is None else _given(g, 0, self, mode.grad), mode.grad)
+        (last,) = gradients
+        deliver(self, None if last is None else _given(last, 0, self, mode.grad), mode.grad)
         return ()
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
@@ -173,7 +173,7 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
         raise freed(node)
     g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
     nothing = all(g is None for g in gradients) and not node.foreign
-    pulled = [None] * len(node.edges) if nothing else at_inputs(node, g)
+    pulled: Any = [None] * len(node.edges) if nothing else at_inputs(node, g)
     pulled = pulled or pull_recorded(node, g, wrap)
     shown = len(shown_edges(node))  # what a node of PyTorch's has no place for comes last
     return pulled[0] if shown == 1 else tuple(pulled)[:shown]
