@@ -94,12 +94,10 @@ def backward(
             return
     roots, cotangents = start(tensors, gradients, create_graph)
     if targets is not None:
-        for i, target in enumerate(targets):
-            if edge_of(target) is None:
-                raise no_graph(i)
+        wanted = dict.fromkeys(_edges(targets))
+        for target in targets:
             if isinstance(target, Tensor) and not target._is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
-        wanted = dict.fromkeys(_edges(targets))
     run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
 
 

@@ -11,7 +11,6 @@ import math
 import threading
 from collections.abc import Callable, Sequence, Set
 from contextvars import copy_context
-from functools import partial
 from itertools import takewhile
 from operator import attrgetter
 from sys import getrefcount
@@ -180,11 +179,10 @@ def run(
             ask = (order, roots, arrived, gone, recorded or batches, wanted, accumulates, cut)
             nested(recorded, _explained, *ask)
             return
-        walk = _walk_plain if wanted is None else partial(_walk_towards, wanted)
         if mode.foreign:
-            nested(recorded, walk, cotangents, order, arrived, gone)
+            nested(recorded, _walk_plain, wanted, cotangents, order, arrived, gone)
         else:
-            walk(cotangents, order, arrived, gone)
+            _walk_plain(wanted, cotangents, order, arrived, gone)
     except (IndexError, TypeError, ValueError):  # of a saved leaf that has another shape by now
         for node in order:
             if node.__class__ is AccumulateGrad and node.extra is not None:
@@ -266,25 +264,34 @@ def _on_a_fresh_stack(work: Callable[[], None]) -> None:
 
 
 def _walk_plain(
-    cotangents: Sequence[Any], order: list[Node], arrived: dict[Node, Any], gone: Freed | None
-) -> None:
-    """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
+    wanted: dict[Any, Any] | None, cotangents: Sequence[Any], order: list[Node],
+    arrived: dict[Node, Any], gone: Freed | None,
+) -> None:  # fmt: skip
+    """The pass where nobody looks on: no hooks, nothing recorded.
 
-    The order in which leaves receive their sums cannot be seen then, so they simply come last.
+    All leaves receive their sums, in an order that cannot be seen, so they simply come last; or
+    the ``wanted`` places alone.
     """
     pop = arrived.pop
     seeds = dict(arrived) if mode.branches else None
+    zeroed = node = None
+    if wanted is not None:
+        order, runs = only_towards(wanted, order)
+        zeroed = zeros_of(order, wanted, collect, cotangents)
     careful = watching(order, seeds)
     charged = budget.on and _some_large(order)
     weighed = careful is not None
-    zeroed = node = None
     try:
         for node in order:
             g = pop(node, None)
+            if wanted is not None and node in wanted:
+                wanted[node] = zeroed.at(node, False) if g is None and node in zeroed else g
+                if node not in runs:
+                    continue
             if g is None and not node.foreign:  # that runs all the same: nothing may mean zeros
                 if zeroed is None:
                     zeroed = zeros_of(order, None, collect, cotangents)
-                if node not in zeroed:
+                if wanted is not None or node not in zeroed:
                     _pass_by(node, gone)
                     continue
                 g = zeroed.at(node, False)
@@ -302,8 +309,9 @@ def _walk_plain(
                 careful = careful or Choices(order, seeds)
                 careful.kept[node] = kept
     except Fault:
-        assert node is not None
-        _accumulate_whole(order[order.index(node) :], order, arrived)
+        if wanted is None:
+            assert node is not None
+            _accumulate_whole(order[order.index(node) :], order, arrived)
         raise
 
 
@@ -313,42 +321,6 @@ def _accumulate_whole(rest: list[Node], order: list[Node], arrived: dict[Node, A
     for node in order:
         if node.__class__ is AccumulateGrad and node not in waiting and node in arrived:
             accumulate(node, arrived.pop(node), False)
-
-
-def _walk_towards(
-    wanted: dict[Any, Any], cotangents: Sequence[Any], order: list[Node],
-    arrived: dict[Node, Any], gone: Freed | None,
-) -> None:  # fmt: skip
-    """The plain pass that brings gradients to wanted places alone."""
-    seeds = dict(arrived) if mode.branches else None
-    order, runs = only_towards(wanted, order)
-    careful = watching(order, seeds)
-    weighed = careful is not None
-    zeroed = zeros_of(order, wanted, collect, cotangents)
-    charged = budget.on and _some_large(order)
-    pop = arrived.pop
-    for node in order:
-        g = pop(node, None)
-        if node in wanted:
-            wanted[node] = zeroed.at(node, False) if g is None and node in zeroed else g
-            if node not in runs:
-                continue
-        if g is not None or node.foreign:
-            kept = node.saved if node.masks or (weighed and node.weighs) else None
-            if charged:
-                _charge(node, arrived)
-            step = node.step
-            if step is None:
-                _step(node, g, arrived, gone, careful)
-            elif careful is not None:
-                node.careful(node, g, arrived, gone, careful)
-            else:
-                step(node, g, arrived, gone)
-            if kept is not None and seeds is not None:
-                careful = careful or Choices(order, seeds)
-                careful.kept[node] = kept
-        else:
-            _pass_by(node, gone)
 
 
 def _some_large(order: list[Node]) -> bool:
