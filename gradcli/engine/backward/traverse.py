@@ -274,7 +274,8 @@ def _walk_plain(
     """
     pop = arrived.pop
     seeds = dict(arrived) if mode.branches else None
-    zeroed = node = None
+    zeroed: Any = None
+    node = None
     if wanted is not None:
         order, runs = only_towards(wanted, order)
         zeroed = zeros_of(order, wanted, collect, cotangents)
