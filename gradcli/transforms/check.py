@@ -441,13 +441,16 @@ def gradcheck(
         if asked and not wanted:
             raise AssertionFault("E0304", text)
     full, which = _leaves(_several(inputs))
+    with enable_grad():
+        made = _parts(func(*full))
+    forward = check_forward_ad and bool(made)  # no results have no tangents
     for fault in itertools.chain(
-        _faults(func, full, which, (eps, atol, rtol), check_backward_ad, check_forward_ad),
+        _faults(func, full, which, made, (eps, atol, rtol), check_backward_ad, forward),
         _of_backward(func, full, which, nondet_tol, check_undefined_grad)
         if check_backward_ad
         else (),
-        _of_tangents(func, full, which) if check_forward_ad and check_undefined_grad else (),
-        _of_batches(func, full, which, check_batched_grad, check_batched_forward_grad),
+        _of_tangents(func, full, which) if forward and check_undefined_grad else (),
+        _of_batches(func, full, which, check_batched_grad, forward and check_batched_forward_grad),
     ):
         if raise_exception:
             raise fault
@@ -456,11 +459,11 @@ def gradcheck(
 
 
 def _faults(
-    func: Callable, full: list, which: list[int], limits: tuple, backward: bool, forward: bool
-) -> Iterator[GradcheckFault]:
+    func: Callable, full: list, which: list[int], made: list[Part], limits: tuple,
+    backward: bool, forward: bool,
+) -> Iterator[GradcheckFault]:  # fmt: skip
     eps, atol, rtol = limits
     with enable_grad():
-        made = _parts(func(*full))
         ways = [(_backward, "Jacobian mismatch")] if backward else []
         if forward:
             ways.append((_forward, "Jacobian computed with forward mode mismatch"))

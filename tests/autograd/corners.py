@@ -427,11 +427,20 @@ print(d2, torch.autograd.grad(d2, x, materialize_grads=True))
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x.exp()
 print(y.grad_fn(torch.ones(2)).detach())
-for gs in ((), (torch.ones(2), torch.ones(2))):
+for gs in ((), (torch.ones(2), torch.ones(2)), (3,), ("g",)):
     try:
         y.grad_fn(*gs)
     except TypeError as error:
         print(error)
+print(y.grad_fn(None), (x * x).grad_fn(None), x.unbind()[0].grad_fn(None, None))
+end = y.grad_fn.next_functions[0][0]
+x.register_hook(lambda g: print("of the tensor"))
+x.register_post_accumulate_grad_hook(lambda x: print("of the sum", x.grad))
+print(end(torch.ones(2)), end(torch.tensor([3.0, 0.5])), end(None), x.grad.requires_grad)
+try:
+    end(torch.ones(3))
+except RuntimeError:
+    print(x.grad)
 print(y.grad_fn._input_metadata[0].dtype, tuple(y.grad_fn._input_metadata[0].shape))
 
 # %% saved tensors as they are kept

@@ -225,6 +225,13 @@ def test_jacobians_as_pytorch_had_them():
         get_numerical_jacobian(fn, (a, b), grad_out=2.0)
 
 
+@pytest.mark.parametrize("function", [lambda a: (), lambda a: a.long(), lambda a: a > 0])
+def test_results_without_tangents_pass(function):
+    options = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    assert gradcheck(function, x(), **options)
+    assert gradcheck(function, x(), check_backward_ad=False, **options)
+
+
 def test_results_that_require_no_gradient_are_left_out_beside_others():
     def function(a):
         return a * a, a.detach() * 3

@@ -47,22 +47,18 @@ class _Anomaly:
     def _nan(self, node: Node, number: int) -> RuntimeFault:
         """The error of a NaN. Not made where it is raised: a frame that knows the error, which
         knows the frame, would keep what the user's frames hold until the next collection."""
-        fault = RuntimeFault(
+        return RuntimeFault(
             "E0501",
             f"Function '{node.name()}' returned nan values in its {number}th output.",
             help="look at the values that went into it; where() and clamp() keep a value "
             "away from the edge",
         )
-        self.explain(node, fault)
-        return fault
 
     def explain(self, node: Node, fault: Exception) -> None:
         """Warn of the node that an error of backward came from, with the place of its forward call.
 
         A fault of gradcli's own gets the place too: ``fault.place``, and a note.
         """
-        if hasattr(fault, "place"):
-            return
         place = place_of(node)
         _tell(fault, f"Error detected in {node.name()}.", "caused the error", place)
         if place is None:
@@ -72,7 +68,7 @@ class _Anomaly:
             said = f"\n\nPrevious calculation was induced by {cause.name()}."
             _tell(fault, said, "induced the previous calculation", place_of(cause))
             cause = getattr(cause.origin.seq, "cause", None)
-        if not isinstance(fault, Fault):
+        if not isinstance(fault, Fault) or hasattr(fault, "place"):
             return
         code, line = place
         fault.place = place  # type: ignore[attr-defined]

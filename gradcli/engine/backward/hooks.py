@@ -197,6 +197,8 @@ def arrive_at_leaf(
     leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict[Any, Any] | None
 ) -> None:
     """The whole gradient of a leaf is there, or None came: its hooks, then where it goes."""
+    if mode.inspect is not None:
+        mode.inspect.running = leaf
     if leaf.extra is not None:
         total = arriving(leaf, total, recorded)
     if wanted is not None:

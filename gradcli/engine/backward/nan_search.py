@@ -161,6 +161,7 @@ class _Search:
 
     def __init__(self, known: dict[Any, Any] | None = None) -> None:
         self.known = known
+        self.running: Node | None = None  # for the pass that it looks at
 
     def look(self, node: Node, g: Any, pulled: tuple[Any, ...]) -> None:
         for number, r in enumerate(pulled):

@@ -11,7 +11,6 @@ import math
 import threading
 from collections.abc import Callable, Sequence, Set
 from contextvars import copy_context
-from functools import partial
 from itertools import takewhile
 from operator import attrgetter
 from sys import getrefcount
@@ -178,13 +177,12 @@ def run(
         looked_at = mode.watching or current().inspect is not None
         if recorded or batches or accumulates or looked_at or cut:
             ask = (order, roots, arrived, gone, recorded or batches, wanted, accumulates, cut)
-            nested(recorded, _walk, *ask)
+            nested(recorded, _explained, *ask)
             return
-        walk = _walk_plain if wanted is None else partial(_walk_towards, wanted)
         if mode.foreign:
-            nested(recorded, walk, cotangents, order, arrived, gone)
+            nested(recorded, _walk_plain, wanted, cotangents, order, arrived, gone)
         else:
-            walk(cotangents, order, arrived, gone)
+            _walk_plain(wanted, cotangents, order, arrived, gone)
     except (IndexError, TypeError, ValueError):  # of a saved leaf that has another shape by now
         for node in order:
             if node.__class__ is AccumulateGrad and node.extra is not None:
@@ -266,25 +264,35 @@ def _on_a_fresh_stack(work: Callable[[], None]) -> None:
 
 
 def _walk_plain(
-    cotangents: Sequence[Any], order: list[Node], arrived: dict[Node, Any], gone: Freed | None
-) -> None:
-    """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
+    wanted: dict[Any, Any] | None, cotangents: Sequence[Any], order: list[Node],
+    arrived: dict[Node, Any], gone: Freed | None,
+) -> None:  # fmt: skip
+    """The pass where nobody looks on: no hooks, nothing recorded.
 
-    The order in which leaves receive their sums cannot be seen then, so they simply come last.
+    All leaves receive their sums, in an order that cannot be seen, so they simply come last; or
+    the ``wanted`` places alone.
     """
     pop = arrived.pop
     seeds = dict(arrived) if mode.branches else None
+    zeroed: Any = None
+    node = None
+    if wanted is not None:
+        order, runs = only_towards(wanted, order)
+        zeroed = zeros_of(order, wanted, collect, cotangents)
     careful = watching(order, seeds)
     charged = budget.on and _some_large(order)
     weighed = careful is not None
-    zeroed = node = None
     try:
         for node in order:
             g = pop(node, None)
+            if wanted is not None and node in wanted:
+                wanted[node] = zeroed.at(node, False) if g is None and node in zeroed else g
+                if node not in runs:
+                    continue
             if g is None and not node.foreign:  # that runs all the same: nothing may mean zeros
                 if zeroed is None:
                     zeroed = zeros_of(order, None, collect, cotangents)
-                if node not in zeroed:
+                if wanted is not None or node not in zeroed:
                     _pass_by(node, gone)
                     continue
                 g = zeroed.at(node, False)
@@ -302,8 +310,9 @@ def _walk_plain(
                 careful = careful or Choices(order, seeds)
                 careful.kept[node] = kept
     except Fault:
-        assert node is not None
-        _accumulate_whole(order[order.index(node) :], order, arrived)
+        if wanted is None:
+            assert node is not None
+            _accumulate_whole(order[order.index(node) :], order, arrived)
         raise
 
 
@@ -313,42 +322,6 @@ def _accumulate_whole(rest: list[Node], order: list[Node], arrived: dict[Node, A
     for node in order:
         if node.__class__ is AccumulateGrad and node not in waiting and node in arrived:
             accumulate(node, arrived.pop(node), False)
-
-
-def _walk_towards(
-    wanted: dict[Any, Any], cotangents: Sequence[Any], order: list[Node],
-    arrived: dict[Node, Any], gone: Freed | None,
-) -> None:  # fmt: skip
-    """The plain pass that brings gradients to wanted places alone."""
-    seeds = dict(arrived) if mode.branches else None
-    order, runs = only_towards(wanted, order)
-    careful = watching(order, seeds)
-    weighed = careful is not None
-    zeroed = zeros_of(order, wanted, collect, cotangents)
-    charged = budget.on and _some_large(order)
-    pop = arrived.pop
-    for node in order:
-        g = pop(node, None)
-        if node in wanted:
-            wanted[node] = zeroed.at(node, False) if g is None and node in zeroed else g
-            if node not in runs:
-                continue
-        if g is not None or node.foreign:
-            kept = node.saved if node.masks or (weighed and node.weighs) else None
-            if charged:
-                _charge(node, arrived)
-            step = node.step
-            if step is None:
-                _step(node, g, arrived, gone, careful)
-            elif careful is not None:
-                node.careful(node, g, arrived, gone, careful)
-            else:
-                step(node, g, arrived, gone)
-            if kept is not None and seeds is not None:
-                careful = careful or Choices(order, seeds)
-                careful.kept[node] = kept
-        else:
-            _pass_by(node, gone)
 
 
 def _some_large(order: list[Node]) -> bool:
@@ -416,16 +389,7 @@ def _step(
     node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: Choices | None
 ) -> None:
     """What ``Node.step`` does, for classes that have none, or with an eye on branches not taken."""
-    saved = node.saved
-    if saved.__class__ is Freed:
-        _refuse_again(node)
-    try:
-        pulled = pull_recorded(node, g, wrap) if isinstance(g, Tensor) else _pulled(node, g)
-    except (TypeError, AttributeError):
-        _refuse_freed_meanwhile(node)
-        raise
-    if careful is not None and node.op.kind in CHOSEN:
-        pulled = taken(node, g, pulled, careful)
+    pulled = _given(node, g, isinstance(g, Tensor), careful)
     for edge, r in zip(node.edges, pulled, strict=True):
         if r is None or edge is None:  # a custom Function may give nothing, or too much
             continue
@@ -434,7 +398,7 @@ def _step(
         if node.dtype is not edge.dtype:
             r = cast(r, edge.dtype)
         arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
-    if gone is not None and saved:
+    if gone is not None and node.saved:
         node.saved = gone
 
 
@@ -462,11 +426,27 @@ def _differentiated_zeros(g: Any) -> bool:
     return isinstance(g, Tensor) and g.requires_grad and not g.array.any()
 
 
+def _explained(*ask: Any) -> None:
+    """``_walk``. Where anyone inspects passes, they are told what ran when an error was raised."""
+    inspect = mode.inspect
+    outer = inspect and inspect.running
+    try:
+        _walk(*ask)
+    except Exception as fault:
+        if inspect and inspect.running is not outer:
+            inspect.explain(inspect.running, fault)
+        raise
+    finally:
+        if inspect:
+            inspect.running = outer
+
+
 def _walk(
     order: list[Node], roots: Sequence[Node], arrived: dict[Node, Any], gone: Freed | None,
     recorded: bool, wanted: dict[Any, Any] | None, accumulates: bool, cut: Cut,
 ) -> None:  # fmt: skip
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
+    inspect = mode.inspect
     runs: Any = None  # where something is wanted: the nodes on the way there
     captures: dict[Node, list[Node]] = {}  # the nodes of wanted edges, with those edges
     if wanted is not None:
@@ -506,6 +486,8 @@ def _walk(
             continue
         if budget.on:
             charge(RECORDED) if recorded else _charge(node, arrived)
+        if inspect:
+            inspect.running = node
         g = arrived.pop(node, None)
         shut = g is None and node not in offered and node not in zeroed
         if shut:  # what led here leads to others in this pass
@@ -593,13 +575,15 @@ def _pull_watched(
     if hooks and extra is not None and extra.pre_hooks:
         g = before(node, g, recorded)
     if node.foreign or not _nothing(g):
-        pulled = _looked_at(node, g, recorded, careful)
+        pulled = _given(node, g, recorded, careful)
     else:
         _pass_by(node, gone)
         pulled = (None,) * len(node.edges)
     extra = node.extra  # an unpack hook may have registered one
     if extra is not None and extra.post_hooks:
         pulled = after(node, pulled, g, recorded, at_inputs(node, g, mode.passing or ()))
+    if mode.inspect is not None:
+        mode.inspect.look(node, g, pulled)
     if gone is not None and node.saved:
         node.saved = gone
     return pulled
@@ -637,32 +621,21 @@ def _nothing(g: Any) -> bool:
     return g is None or (g.__class__ is Cotangents and all(part is None for part in g.parts))
 
 
-def _looked_at(node: Node, g: Any, recorded: bool, careful: Choices | None) -> tuple[Any, ...]:
-    """What the node's rules give, in a pass that is recorded or that anyone looks at."""
-    inspect = mode.inspect
+def _given(node: Node, g: Any, recorded: bool, careful: Choices | None) -> tuple[Any, ...]:
+    """What the node's rules give, with an eye on branches not taken."""
+    if node.saved.__class__ is Freed:
+        _refuse_again(node)
     try:
-        if node.saved.__class__ is Freed:
-            _refuse_again(node)
-        if inspect is not None:
-            inspect.running = node
         pulled = pull_recorded(node, g, wrap) if recorded else _pulled(node, g)
-    except Exception as fault:
-        if isinstance(fault, TypeError | AttributeError):
-            _refuse_freed_meanwhile(node)
-        if inspect is not None:
-            inspect.explain(node, fault)
+    except (TypeError, AttributeError):
+        _refuse_freed_meanwhile(node)
         raise
-    finally:
-        if inspect is not None:
-            inspect.running = None
     if recorded and node.foreign and not mode.grad:
         pulled = tuple(
             r if r is None or isinstance(r, Tensor) else wrap(r, dtype_of(r)) for r in pulled
         )
     if careful is not None and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled, careful)
-    if inspect is not None:
-        inspect.look(node, g, pulled)
     return pulled
 
 

@@ -72,6 +72,56 @@ def test_warnings_tell_of_the_forward_calls():
     assert "Twice.apply(x * 1)" in said[2]
 
 
+def _raises(*gone):
+    raise ValueError("no")
+
+
+def _turns_to_nan(inputs, outputs):
+    return tuple(None if g is None else g * nan for g in inputs)
+
+
+@pytest.mark.parametrize(("register", "named"), [
+    (lambda x, y: x.register_hook(_raises), "AccumulateGrad"),
+    (lambda x, y: x.register_post_accumulate_grad_hook(_raises), "AccumulateGrad"),
+    (lambda x, y: y.grad_fn.next_functions[0][0].register_prehook(_raises), "AccumulateGrad"),
+    (lambda x, y: y.register_hook(_raises), "ExpBackward0"),
+    (lambda x, y: y.register_hook(lambda g: torch.ones(7)), "ExpBackward0"),
+    (lambda x, y: y.grad_fn.register_hook(_raises), "ExpBackward0"),
+    (lambda x, y: y.grad_fn.register_prehook(_raises), "ExpBackward0"),
+    (lambda x, y: y.grad_fn.register_hook(_turns_to_nan), "ExpBackward0"),
+])  # fmt: skip
+def test_hooks_are_looked_at_with_the_node_that_they_belong_to(register, named):
+    x = leaf([1.0])
+    with pytest.warns(UserWarning) as told, detect_anomaly():
+        y = x.exp()
+        register(x, y)
+        with pytest.raises((ValueError, RuntimeError)):
+            (y * 3).sum().backward()
+    assert [named in str(w.message) for w in told] == [False, True]
+
+
+def test_a_pass_inside_another_is_told_of_with_the_outer_one():
+    class Starts(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            with torch.enable_grad():
+                inner = leaf([0.0])
+                inner.exp().sum().backward()  # which ends, and leaves the outer one running
+                (inner.log() * 0).sum().backward()
+            return g
+
+    with pytest.warns(UserWarning) as told, detect_anomaly(), pytest.raises(RuntimeError) as raised:
+        Starts.apply(leaf([1.0])).sum().backward()
+    names = ["Anomaly Detection", "LogBackward", "induced by StartsBackward", "StartsBackward"]
+    for said, name in zip(told, names, strict=True):
+        assert name in str(said.message)
+    assert "log" in inspect.getsource(raised.value.place[0])
+
+
 def test_where_warnings_are_errors_the_fault_says_it():
     class Refusing(Function):
         @staticmethod

@@ -974,6 +974,14 @@ for f in (lambda a: a, lambda a: a + 1, lambda a: 2 - a, lambda a: a * 1, lambda
     for g in (torch.ones(2, 3), torch.ones(2, 3, requires_grad=True)):
         (h,) = torch.autograd.grad(f(a), a, g)
         print(h is g, h.requires_grad)
+b = torch.ones(2, 3, requires_grad=True)
+for f in (lambda a, b: a * b, lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a.sum(0) + b):
+    for create in (False, True):
+        grads = torch.autograd.grad((f(a, b) * 2).sum(), [a, b, a, b], create_graph=create)
+        print([grads[i] is grads[0] for i in range(4)], grads[1] is grads[3])
+        if not create:
+            grads[1].data.mul_(2)
+            print(grads[3])
 for index in (5, (0, 7), (0, 0, 0), 1):
     try:
         a[index] = 1
