@@ -94,12 +94,10 @@ def backward(
             return
     roots, cotangents = start(tensors, gradients, create_graph)
     if targets is not None:
-        for i, target in enumerate(targets):
-            if edge_of(target) is None:
-                raise no_graph(i)
+        wanted = dict.fromkeys(_edges(targets))
+        for target in targets:
             if isinstance(target, Tensor) and not target._is_leaf:
                 target.retain_grad()  # for good, as in PyTorch
-        wanted = dict.fromkeys(_edges(targets))
     run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
 
 
@@ -162,9 +160,9 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
     expected = 1 if self.outputs is None else len(self.outputs)
     if len(gradients) != expected:
         raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
-    for one in gradients:
+    for i, one in enumerate(gradients):
         if one is not None and not hasattr(one, "__gradcli_rank__"):
-            raise TypeFault("E0303", f"a node takes Tensors or None, but got {type(one).__name__}")
+            raise TypeFault("E0303", f"argument {i} is not a Variable")
     own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
     node = self if own is None else own(self)
     if node.saved.__class__ is Freed and own is None:
@@ -254,13 +252,18 @@ def gradients(
                     raise error(i)
     found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
     results = []
+    # One array is one tensor, be it a weight or the gradient of an input that is given twice.
+    known = {id(w.array): w for w in grad_outputs if isinstance(w, Tensor)}
     for i, (edge, g) in enumerate(found):
         if g is None and materialize_grads:
             g = _zeros(inputs[i], edge, create_graph)
-        given = next((w for w in grad_outputs if isinstance(w, Tensor) and w.array is g), None)
-        r = _delivered(g, edge, i, allow_unused) if given is None else given
-        if r is not given and isinstance(g, np.ndarray):  # a view of a weight is as that is
-            r._require(any(_views(g, w) for w in grad_outputs))
+        r = known.get(id(g))
+        if r is None:
+            r = _delivered(g, edge, i, allow_unused)
+            if isinstance(g, np.ndarray):  # a view of a weight is as that is
+                r._require(any(_views(g, w) for w in grad_outputs))
+            if r is not None:
+                known[id(g)] = r
         results.append(r)
     return tuple(results)
 
