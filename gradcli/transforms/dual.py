@@ -442,7 +442,7 @@ def _of_primal(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "numpy", "data_ptr", "untyped_storage", "__deepcopy__", "__reduce_ex__",
+    "numpy", "data_ptr", "storage", "untyped_storage", "__deepcopy__", "__reduce_ex__",
 ):  # fmt: skip
     setattr(Dual, _name, _of_primal(_name))
 

@@ -352,6 +352,7 @@ def test_grad_inside_a_dual_level():
     with fwad.dual_level():
         point = fwad.make_dual(x, torch.tensor([1.0, 0.5]))
         assert point.untyped_storage().data_ptr() == x.data_ptr()
+        assert point.storage().tolist() == x.tolist()
         y = point * 1
         y[:1] *= point[1:]
         (g,) = torch.autograd.grad((y * y).sum(), point, create_graph=True)

@@ -118,6 +118,7 @@ class Context(metaclass=ABCMeta):  # noqa: B024  # so that nodes count as instan
         found = tuple(saved.unpacked(node))
         if getattr(node.definition, "clear_saved_tensors_on_access", False):
             node.saved = Accessed()
+            saved.entries = []  # the pass that called backward still holds the store
         return found
 
     @property

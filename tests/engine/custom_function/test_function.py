@@ -206,6 +206,24 @@ def test_freed_only_where_saved_values_are_asked_for():
     assert x.grad.tolist() == [4, 4]
 
 
+def test_saved_values_may_be_given_away_once():
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        held = weakref.ref(x)
+        del x
+        seen.append(held())
+        with pytest.raises(RuntimeError, match="can only be accessed once") as fault:
+            ctx.saved_tensors  # noqa: B018
+        assert fault.value.code == "E0401"
+        return g
+
+    seen = []
+    f = made(lambda ctx, a: (ctx.save_for_backward(a), a * 2)[1], backward)
+    f.clear_saved_tensors_on_access = True
+    f.apply(leaf() * 1).sum().backward()
+    assert seen == [None]
+
+
 def test_saved_values_that_were_written_to():
     a = leaf()
     b = a * 1
