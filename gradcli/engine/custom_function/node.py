@@ -363,7 +363,10 @@ def _wrapped(
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
         if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
-            out.meta.made = None if pure else FUNCTION if len(returned - fixed) == 1 else "several"
+            if not pure:
+                out.meta.made = FUNCTION if len(returned - fixed) == 1 else "several"
+            elif out.edge.__class__ is not Severed:  # else made where nothing is recorded
+                out.meta.made = None
         if flows and out is t:
             made[id(t)] = (number, out)
         results.append(out)

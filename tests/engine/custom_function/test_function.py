@@ -224,6 +224,25 @@ def test_saved_values_may_be_given_away_once():
     assert seen == [None]
 
 
+def test_a_pure_view_made_where_nothing_is_recorded_is_not_written_to():
+    def forward(ctx, a):
+        ctx._is_pure_view = True
+        return a[:1]
+
+    view = made(forward, lambda ctx, g: torch.cat([g, g * 0]))
+    base = leaf() * 1
+    with torch.no_grad():
+        v = view.apply(base)
+    for part in (v, v[:]):
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
+            part.mul_(2)
+    x = leaf()
+    v = view.apply(x * 1)
+    v[:].mul_(3)
+    v.sum().backward()
+    assert x.grad.tolist() == [3, 0]
+
+
 def test_saved_values_that_were_written_to():
     a = leaf()
     b = a * 1
