@@ -12,13 +12,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
+import numpy as np
+
 from gradcli.engine import source_location
+from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node
 from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
 from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type
+from gradcli.ops.operator import is_number
 
 
 class PackedTensor:
@@ -138,6 +142,9 @@ class SavedTensor:
         entry = self._entry()
         if isinstance(entry, tuple):  # of a custom function
             entry = entry[0] if isinstance(entry[0], Tensor) else wrap(*entry[0])
+        elif is_number(entry):
+            array = np.asarray(entry)
+            entry = wrap(array, dtype_of(array))
         elif entry is not None and not isinstance(entry, Tensor):
             entry = wrap(entry, self.node.dtype)
         return entry
@@ -169,6 +176,8 @@ class SavedTensor:
     ) -> None:
         """Keep what ``pack_hook`` makes of the tensor; ``unpack_hook`` gives it to backward.
 
+        A number is shown to ``pack_hook``, and kept as it is.
+
         Raises RuntimeFault (E0407) where nothing is saved or hooks are set already, TypeFault.
         """
         if not (callable(pack_hook) and callable(unpack_hook)):
@@ -184,7 +193,9 @@ class SavedTensor:
             raise RuntimeFault("E0407", f"{which} whose hooks have already been set is forbidden")
         node, value = self.node, self._value()
         mode.watching = True
-        packed = PackedTensor(value, self.edge, (pack_hook, unpack_hook))
+        packed = PackedTensor(value.detach(), self.edge, (pack_hook, unpack_hook))
+        if is_number(self._entry()):
+            return
         if not hasattr(node.saved, "entries"):
             node.saved = Packed.of(node.saved)
         before = node.saved.entries[self.place]

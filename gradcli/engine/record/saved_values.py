@@ -78,7 +78,7 @@ def by_name(name: str, node: Node) -> Any:
     if word in always:
         return always[word]
     if word in operands:
-        return _operand(node, operands.index(word))
+        return _operand(node, _place(node, word))
     if word.endswith("_sym_sizes"):
         return tuple(shown_edges(node)[0].shape)
     own = {w: n for n, w in facts_of(node).get("words", {}).items()}
@@ -110,7 +110,7 @@ def _raw(name: str, node: Node) -> SavedTensor:
 
     if word == _result(node.op):
         return SavedTensor(node, len(node.op.inputs), node)
-    place = _operands(node).index(word)
+    place = _place(node, word)
     return SavedTensor(node, place, node.edges[place])
 
 
@@ -152,9 +152,13 @@ def _operands(node: Node) -> tuple[str, ...]:
     return result
 
 
+def _place(node: Node, word: str) -> int:
+    """Which saved value an operand is: of 2*x, where Python asks x, the number is the other."""
+    place = _operands(node).index(word)
+    return 1 - place if node.only == 1 and "turns" in facts_of(node) else place
+
+
 def _operand(node: Node, place: int) -> Any:
-    if node.only == 1 and "turns" in facts_of(node):
-        place = 1 - place  # 2*x: Python asks x, so that the number is the other
     value = node.saved[place] if node.saved else None
     if value is None:
         return None
