@@ -679,6 +679,7 @@ class Layer(Slots, Operand):
             part = getattr(Slots, slot)
             with contextlib.suppress(AttributeError):  # a batch has no tangent
                 part.__set__(self, part.__get__(view))
+        bottom(self)._meta().version.bump()
         for tensor in tensors_of(self):
             if tensor.meta is not None:
                 overtake(tensor)
