@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta
+from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import current
@@ -84,6 +85,11 @@ class Context(metaclass=ABCMeta):  # noqa: B024  # so that nodes count as instan
             tensors, "mark_non_differentiable only accepts variable arguments, but got"
         )
         self._gradcli_fixed = tensors
+
+    def _gradcli_placed(self, outputs: Sequence[Any]) -> None:
+        """Let go of the outputs without gradients: their places among ``outputs`` are enough."""
+        fixed = {id(t) for t in self._gradcli_fixed}
+        self._gradcli_fixed = tuple(i for i, t in enumerate(outputs) if id(t) in fixed)
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (True, the default) or None for outputs not used."""

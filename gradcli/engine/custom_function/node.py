@@ -23,6 +23,7 @@ from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import check_writable, edge_before_write, settle, take_into_base
 from gradcli.engine.source_location import mark, warn
+from gradcli.engine.tensor.stale_view import place_of
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_type
 from gradcli.ops.operator import OPERATORS
@@ -330,8 +331,9 @@ def _wrapped(
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
     fixed = {id(t) for t in ctx._gradcli_fixed}
-    if definition.setup_context is not None:
-        _refuse_saved_identity(ctx, given & returned - dirty.keys() - fixed)
+    ctx._gradcli_placed(outputs)
+    kept = {id(t) for t in (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)}
+    kept &= given - dirty.keys() if definition.setup_context is not None else set()
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
@@ -355,12 +357,17 @@ def _wrapped(
             "an issue if you need to support more.",
         )
     made: dict[int, tuple[int, Tensor]] = {}
-    results = []
-    for number, t in enumerate(outputs):
+    results = list(outputs)
+    # What was written to comes first: its views follow it, and then have places of their own.
+    for number, t in sorted(enumerate(outputs), key=lambda output: id(output[1]) not in dirty):
         if not isinstance(t, Tensor):
-            results.append(t)
             continue
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
+        if id(t) in kept and (flows or not t.requires_grad):
+            said = "An input that has been returned as-is as output is being saved for backward."
+            said += " This is not supported if you override setup_context."
+            mend = "return and save a view of the input, x.view_as(x), or set up ctx in forward"
+            raise RuntimeFault("E0412", said, help=mend)
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
         if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
             if not pure:
@@ -369,7 +376,7 @@ def _wrapped(
                 out.meta.made = None
         if flows and out is t:
             made[id(t)] = (number, out)
-        results.append(out)
+        results[number] = out
     to_save, ctx._gradcli_dirty = ctx._gradcli_to_save, ()  # whose place is at ctx's node: a cycle
     if node is not None:
         ctx._gradcli_to_save = ()
@@ -410,15 +417,6 @@ def _placed(
         share_memory(t, source)
     if flows:
         t.edge = node.port(number)
-    elif t.edge.__class__ is not Severed:  # a view of what requires grad does too
+    elif not isinstance(place_of(t), Severed):  # a view of what requires grad does too
         t.edge = None
     return t
-
-
-def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
-    saved = (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)
-    if any(id(t) in identities for t in saved if t is not None):
-        said = "An input that has been returned as-is as output is being saved for backward. This"
-        said += " is not supported if you override setup_context."
-        mend = "return and save a view of the input, x.view_as(x), or set up ctx in forward"
-        raise RuntimeFault("E0412", said, help=mend)
