@@ -324,31 +324,28 @@ def _wrapped(
     """The outputs with their places in the graph, and what was saved put away."""
     given = {id(t) for t in inputs}
     dirty = {id(t): t for t in ctx._gradcli_dirty}
-    returned = {id(t) for t in outputs if isinstance(t, Tensor)}
+    tensors = {i: t for i, t in enumerate(outputs) if isinstance(t, Tensor)}
     for written in dirty.values():
         written._meta().version.bump()
-    if dirty.keys() - returned:
+    if dirty.keys() - map(id, tensors.values()):
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
-    fixed = {id(t) for t in ctx._gradcli_fixed}
     ctx._gradcli_placed(outputs)
+    fixed = {i for i, t in tensors.items() if not t.dtype.differentiable}.union(ctx._gradcli_fixed)
     kept = {id(t) for t in (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)}
     kept &= given - dirty.keys() if definition.setup_context is not None else set()
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
         ]
-        if len(outputs) == 1 and isinstance(outputs[0], Tensor):
-            node.shape, node.dtype = node.outputs[0]
-        elif len(outputs) == 1:
+        if len(outputs) != 1:
+            node.ports = {}
+        elif not tensors:
             return outputs
         else:
-            node.ports = {}
-    if node is not None and not ctx._materialize_non_diff_grads:
-        node.fixed = frozenset(
-            i for i, t in enumerate(outputs)
-            if isinstance(t, Tensor) and (id(t) in fixed or not t.dtype.differentiable)
-        )  # fmt: skip
+            node.shape, node.dtype = node.outputs[0]
+        if not ctx._materialize_non_diff_grads:
+            node.fixed = frozenset(fixed)
     pure = vars(ctx).get("_is_pure_view", False)
     if pure and (len(outputs) > 1 or len(inputs) > 1):
         raise RuntimeFault(
@@ -359,10 +356,8 @@ def _wrapped(
     made: dict[int, tuple[int, Tensor]] = {}
     results = list(outputs)
     # What was written to comes first: its views follow it, and then have places of their own.
-    for number, t in sorted(enumerate(outputs), key=lambda output: id(output[1]) not in dirty):
-        if not isinstance(t, Tensor):
-            continue
-        flows = node is not None and id(t) not in fixed and t.dtype.differentiable
+    for number, t in sorted(tensors.items(), key=lambda output: id(output[1]) not in dirty):
+        flows = node is not None and number not in fixed
         if id(t) in kept and (flows or not t.requires_grad):
             said = "An input that has been returned as-is as output is being saved for backward."
             said += " This is not supported if you override setup_context."
@@ -371,7 +366,8 @@ def _wrapped(
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
         if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
             if not pure:
-                out.meta.made = FUNCTION if len(returned - fixed) == 1 else "several"
+                alone = node is None or len(tensors.keys() - fixed) < 2
+                out.meta.made = FUNCTION if alone else "several"
             elif out.edge.__class__ is not Severed:  # else made where nothing is recorded
                 out.meta.made = None
         if flows and out is t:
