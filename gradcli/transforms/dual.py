@@ -441,9 +441,7 @@ def _of_primal(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in (
-    "numpy", "data_ptr", "storage", "untyped_storage", "__deepcopy__", "__reduce_ex__",
-):  # fmt: skip
+for _name in ("numpy", "data_ptr", "storage", "untyped_storage", "__deepcopy__", "__reduce_ex__"):
     setattr(Dual, _name, _of_primal(_name))
 
 

@@ -170,9 +170,7 @@ class SavedTensor:
     def register_hooks(
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor] | None = None
     ) -> None:
-        """Keep what ``pack_hook`` makes of the tensor; ``unpack_hook`` gives it to backward.
-
-        A number is shown to ``pack_hook``, and kept as it is.
+        """Keep what ``pack_hook`` makes of a tensor, not of a number, for backward to unpack.
 
         Raises RuntimeFault (E0407) where nothing is saved or hooks are set already, TypeFault.
         """
