@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.engine import source_location
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import Freed, Node
+from gradcli.engine.graph.node import Freed, Node, freed
 from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
@@ -142,7 +142,8 @@ class SavedTensor:
     def _value(self) -> Any:
         """The tensor, an output of the node as one outside the graph; or what hooks made of it."""
         saved = self.node.saved
-        entry = None if saved.__class__ is Freed else getattr(saved, "entries", saved)[self.place]
+        entries = () if saved.__class__ is Freed else getattr(saved, "entries", saved)
+        entry = entries[self.place] if self.place < len(entries) else None  # or given away
         entry = entry[0] if isinstance(entry, tuple) else entry  # of a custom function
         if entry is None or isinstance(entry, Tensor | PackedTensor):
             return entry
@@ -163,7 +164,9 @@ class SavedTensor:
         return value.unpack if isinstance(value, PackedTensor) else None
 
     def unpack(self) -> Any:
-        """The tensor that was saved."""
+        """The tensor that was saved. Raises RuntimeFault (E0401: freed)."""
+        if self.node.saved.__class__ is Freed:
+            raise freed(self.node)
         value = self._value()
         return value.tensor() if isinstance(value, PackedTensor) else value
 

@@ -223,6 +223,10 @@ def test_saved_values_may_be_given_away_once():
     f.clear_saved_tensors_on_access = True
     f.apply(leaf() * 1).sum().backward()
     assert seen == [None]
+    node = f.apply(leaf()).grad_fn
+    (kept,) = node._raw_saved_tensors
+    assert len(node.saved_tensors) == 1
+    assert kept.data is kept.unpack() is kept.unpack_hook is None
 
 
 def test_a_pure_view_made_where_nothing_is_recorded_is_not_written_to():

@@ -232,6 +232,8 @@ def test_backward_frees_saved_tensors_and_leaves_the_numbers():
     for name in ("_saved_self", "_saved_result"):
         with pytest.raises(RuntimeError, match="after they have already been freed"):
             getattr(y.grad_fn, name)
+        with pytest.raises(RuntimeError, match="after they have already been freed"):
+            getattr(y.grad_fn, f"_raw{name}").unpack()
     assert "_raw_saved_mat2" in dir((x @ x).grad_fn) and "_raw_saved_self" not in dir(
         x.exp().grad_fn
     )
