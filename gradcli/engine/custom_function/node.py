@@ -327,13 +327,17 @@ def _wrapped(
     tensors = {i: t for i, t in enumerate(outputs) if isinstance(t, Tensor)}
     for written in dirty.values():
         written._meta().version.bump()
-    if dirty.keys() - map(id, tensors.values()):
+    if dirty and dirty.keys() - map(id, tensors.values()):
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
-    ctx._gradcli_placed(outputs)
-    fixed = {i for i, t in tensors.items() if not t.dtype.differentiable}.union(ctx._gradcli_fixed)
-    kept = {id(t) for t in (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)}
-    kept &= given - dirty.keys() if definition.setup_context is not None else set()
+    fixed = {i for i, t in tensors.items() if not t.dtype.differentiable}
+    if ctx._gradcli_fixed:
+        ctx._gradcli_placed(outputs)
+        fixed.update(ctx._gradcli_fixed)
+    kept: set[int] = set()
+    if definition.setup_context is not None:
+        kept.update(map(id, (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)))
+        kept &= given - dirty.keys()
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
@@ -356,7 +360,9 @@ def _wrapped(
     made: dict[int, tuple[int, Tensor]] = {}
     results = list(outputs)
     # What was written to comes first: its views follow it, and then have places of their own.
-    for number, t in sorted(tensors.items(), key=lambda output: id(output[1]) not in dirty):
+    ordered = sorted(tensors, key=lambda i: id(tensors[i]) not in dirty) if dirty else tensors
+    for number in ordered:
+        t = tensors[number]
         flows = node is not None and number not in fixed
         if id(t) in kept and (flows or not t.requires_grad):
             said = "An input that has been returned as-is as output is being saved for backward."
