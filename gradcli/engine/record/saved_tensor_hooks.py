@@ -147,9 +147,7 @@ class SavedTensor:
         entry = entry[0] if isinstance(entry, tuple) else entry  # of a custom function
         if entry is None or isinstance(entry, Tensor | PackedTensor):
             return entry
-        if is_number(entry):
-            return constant(entry)
-        return wrap(*entry) if isinstance(entry, tuple) else wrap(entry, self.node.dtype)
+        return constant(entry) if is_number(entry) else wrap(entry, self.node.dtype)
 
     @property
     def data(self) -> Any:
