@@ -755,19 +755,12 @@ mish = composite(
     refuses={"bool int complex": "mish_cpu"},
     public=False,
 )
-gelu = composite(
-    "gelu",
-    lambda x: x * ndtr(x),
-    node={"saved": {"approximate": "none"}},
-    doc="x*ndtr(x).",
-    public=False,
-)
+gelu = composite("gelu", lambda x: x * ndtr(x), doc="x*ndtr(x).", public=False)
 gelu_tanh = composite(
     "gelu_tanh",
     # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
     lambda x: x * logistic(_ROOT_8_PI * (x + 0.044715 * x * x * x)),
     grad_name="GeluBackward0",
-    node={"saved": {"approximate": "tanh"}},
     doc="gelu as it was first computed, by a logistic function.",
     public=False,
 )

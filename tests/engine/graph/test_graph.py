@@ -201,8 +201,6 @@ def test_a_node_shows_the_numbers_of_its_call_and_none_of_what_it_is_composed_of
 
 
 @family("make, shown", [
-        (F.gelu, {"approximate": "none"}),
-        (lambda x: F.gelu(x, approximate="tanh"), {"approximate": "tanh"}),
         (torch.logit, {"eps": None}), (F.hardtanh, {"min_val": -1.0, "max_val": 1.0}),
         (F.elu, {"alpha": 1.0, "scale": 1, "input_scale": 1}),
     ])  # fmt: skip
