@@ -161,6 +161,7 @@ logit = elementwise(
     "logit",
     lambda x: np.log(x / (1.0 - x)),
     lambda t, x: t / (OPERATORS["sqrt"](x) * OPERATORS["sqrt"](1.0 - x)) ** 2,
+    node={"saved": {"eps": None}},
     holds=2,
     doc="The inverse of sigmoid: log(x/(1 - x)).",
     domain="0 < x < 1",

@@ -303,6 +303,7 @@ unfold: Operator = linear(
     "unfold",
     _windows,
     lambda g, shape, dim, size, step: _unwindowed(g, shape, dim, size, step),
+    node={"words": {"dim": "dimension"}},
     doc="All windows of a size along a dimension, as a last dimension.",
     moves="view",
     public=False,

@@ -247,6 +247,7 @@ elu = composite(
     lambda x, alpha: chosen(x < 0, alpha * np.expm1(np.minimum(0, x)), x)[()],
     # At 0 the exponent is constant: the slope is alpha and the second derivative 0.
     lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(where(x < 0, x, 0.0)))),
+    node={"saved": {"scale": 1, "input_scale": 1}},
     doc="x where positive, else alpha*(exp(x) - 1).",
     edges="slope alpha and second derivative 0 at 0",
     example="elu(x) --x -2",
@@ -286,7 +287,7 @@ hardtanh = composite(
     "hardtanh",
     lambda x: where(logical_not(abs(x) >= 1), x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
-    node={"backward": "HardtanhBackwardBackward0"},
+    node={"backward": "HardtanhBackwardBackward0", "saved": {"min_val": -1.0, "max_val": 1.0}},
     holds=1,
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",

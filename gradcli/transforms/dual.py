@@ -427,7 +427,7 @@ def _of_primal(name: str, always: bool = False) -> Callable[..., Any]:
     return method
 
 
-for _name in ("numpy", "data_ptr", "untyped_storage", "__deepcopy__", "__reduce_ex__"):
+for _name in ("numpy", "data_ptr", "storage", "untyped_storage", "__deepcopy__", "__reduce_ex__"):
     setattr(Dual, _name, _of_primal(_name))
 for _name in ("item", "tolist", "__bool__", "__float__", "__int__", "__format__"):  # numbers
     setattr(Dual, _name, _of_primal(_name, always=True))
@@ -518,12 +518,13 @@ def _by_jvp(
     """The function's own jvp; ``ctx`` is that of its forward, but where that saw other levels."""
     if any(isinstance(p, Layer) for p in primals):
         ctx = Context()
+        result = outputs if len(outputs) != 1 else outputs[0]
         if definition.setup_context is None:
-            definition.forward(ctx, *primals)
+            result = definition.forward(ctx, *primals)
         else:
-            result = outputs if len(outputs) != 1 else outputs[0]
             with no_grad():  # as forward was run
                 definition.setup_context(ctx, tuple(primals), result)
+        ctx._gradcli_placed(result if isinstance(result, tuple) else (result,))
     tangents = _split(args, level)[1]
     _unshare(args, primals, tangents, [out for out in outputs if isinstance(out, Tensor)])
     if ctx._gradcli_materialize:
@@ -541,14 +542,14 @@ def _by_jvp(
         ctx._gradcli_pushing = False
         ctx._gradcli_pushed(True)
     pushed = pushed if isinstance(pushed, tuple) else (pushed,)
-    name, fixed = definition.__name__, {id(t) for t in ctx._gradcli_fixed}
+    name, fixed = definition.__name__, ctx._gradcli_fixed
     if len(pushed) != len(outputs):
         raise _refused(
             f"A jvp function returned an incorrect number of forward gradients: {name} has "
             f"{len(outputs)} outputs, its jvp gave {len(pushed)}"
         )
     for i, (out, t) in enumerate(zip(outputs, pushed, strict=True)):
-        follows = isinstance(out, Tensor) and out.dtype.differentiable and id(out) not in fixed
+        follows = isinstance(out, Tensor) and out.dtype.differentiable and i not in fixed
         if not follows and t is not None:
             raise _refused(
                 f"Function's jvp returned a forward gradient at position {i}, but the "

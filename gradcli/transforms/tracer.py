@@ -419,7 +419,7 @@ class Operand(Conversions):
         """Raises UnwrittenFault (E0412): the value has no memory of its own."""
         raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
-    __deepcopy__ = __reduce_ex__ = untyped_storage
+    __deepcopy__ = __reduce_ex__ = storage = untyped_storage
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -685,6 +685,7 @@ class Layer(Slots, Operand):
             part = getattr(Slots, slot)
             with contextlib.suppress(AttributeError):  # a batch has no tangent
                 part.__set__(self, part.__get__(view))
+        bottom(self)._meta().version.bump()
         for tensor in tensors_of(self):
             if tensor.meta is not None:
                 tensor.meta.version.bump()

@@ -165,6 +165,22 @@ def test_what_is_mapped_over_is_turned_in_place():
         vmap(lambda a: a.t_(), in_dims=1)(x)
 
 
+def test_a_turn_in_place_is_a_write_to_what_was_saved_before():
+    def f(x):
+        y = x.clone()
+        z = y.sin()
+        y.t_()
+        seen.append(y._version)
+        return z.sum()
+
+    x, seen = torch.ones(2, 2), []
+    same(jvp(f, (x,), (x,))[1], 4 * np.cos(1))
+    for slope, point in ((grad(f), x), (jacrev(f), x), (hessian(f), x), (vmap(grad(f)), x[None])):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            slope(point)
+    assert set(seen) == {1}
+
+
 # ---- Values with and without a level on either side ----------------------------------------------
 
 
@@ -352,6 +368,7 @@ def test_grad_inside_a_dual_level():
     with fwad.dual_level():
         point = fwad.make_dual(x, torch.tensor([1.0, 0.5]))
         assert point.untyped_storage().data_ptr() == x.data_ptr()
+        assert point.storage().tolist() == x.tolist()
         y = point * 1
         y[:1] *= point[1:]
         (g,) = torch.autograd.grad((y * y).sum(), point, create_graph=True)

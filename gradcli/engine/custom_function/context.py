@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta
+from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import current
@@ -85,6 +86,11 @@ class Context(metaclass=ABCMeta):  # noqa: B024  # so that nodes count as instan
         )
         self._gradcli_fixed = tensors
 
+    def _gradcli_placed(self, outputs: Sequence[Any]) -> None:
+        """Let go of the outputs without gradients: their places among ``outputs`` are enough."""
+        fixed = {id(t) for t in self._gradcli_fixed}
+        self._gradcli_fixed = tuple(i for i, t in enumerate(outputs) if id(t) in fixed)
+
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (True, the default) or None for outputs not used."""
         if not isinstance(value, bool):
@@ -118,6 +124,7 @@ class Context(metaclass=ABCMeta):  # noqa: B024  # so that nodes count as instan
         found = tuple(saved.unpacked(node))
         if getattr(node.definition, "clear_saved_tensors_on_access", False):
             node.saved = Accessed()
+            saved.entries = []  # the pass that called backward still holds the store
         return found
 
     @property
@@ -157,8 +164,8 @@ def _saveable(method: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
 class Store(tuple[Any, ...]):
     """What a node keeps in ``saved``: to the engine one entry without a value.
 
-    The engine lets go of the whole when backward has run. An output is kept as its array alone,
-    because the Tensor points at the node and a way back would be a cycle.
+    The engine lets go of the whole when backward has run. An output is kept outside the graph,
+    where it points at the node and a way back would be a cycle.
     """
 
     entries: list[Any]
@@ -184,25 +191,23 @@ def _edge(entry: Any) -> Any:
 
 
 def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple[Any, ...]:
-    """The tensor or its array, which output it is, and the version it has now."""
+    """The tensor, which output it is, and the version it has now."""
     if t.is_inference():
         raise saves_inference()
     number, kept = outputs.get(id(t), (None, t))
     if current().saving:
         return PackedTensor(kept, None if number is not None else kept.edge), number, Version(), 0
     version = kept._meta().version
-    value = kept if number is None else (kept.array, kept.dtype)
+    value = kept if number is None else wrap(kept.array, kept.dtype)
     return value, number, version, version.number
 
 
 def _unpacked(entry: tuple[Any, Any, Any, Any], node: Any) -> Any:
     value, number, version, then = entry
     if version.number != then:
-        shape = tuple((value if number is None else value[0]).shape)
         what = "a tensor" if number is None else f"output {number}"
-        dtype, edge = (value.dtype, value.edge) if number is None else (value[1], node)
-        raise changed(f"{what} of shape {list(shape)}", node, version, then, (shape, dtype, edge))
-    if not isinstance(value, Tensor | tuple):  # packed by a hook
+        place = tuple(value.shape), value.dtype, value.edge if number is None else node
+        raise changed(f"{what} of shape {list(value.shape)}", node, version, then, place)
+    if isinstance(value, PackedTensor):
         value = value.tensor()
-        return value if number is None else wrap(value.array, value.dtype, node.port(number))
-    return value if number is None else wrap(value[0], value[1], node.port(number))
+    return value if number is None else wrap(value.array, value.dtype, node.port(number))

@@ -23,6 +23,7 @@ from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import check_writable, edge_before_write, settle, take_into_base
 from gradcli.engine.source_location import mark, warn
+from gradcli.engine.tensor.stale_view import place_of
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_type
 from gradcli.ops.operator import OPERATORS
@@ -320,27 +321,32 @@ def _wrapped(
     """The outputs with their places in the graph, and what was saved put away."""
     given = {id(t) for t in inputs}
     dirty = {id(t): t for t in ctx._gradcli_dirty}
-    returned = {id(t) for t in outputs if isinstance(t, Tensor)}
+    tensors = {i: t for i, t in enumerate(outputs) if isinstance(t, Tensor)}
     for written in ctx._gradcli_dirty:
         written._meta().version.bump()
-    if dirty.keys() - returned:
+    if dirty and dirty.keys() - map(id, tensors.values()):
         said = "Some elements marked as dirty during the forward method were not returned as"
         raise RuntimeFault("E0412", f"{said} output.", help="return what you gave to mark_dirty()")
-    fixed = {id(t) for t in ctx._gradcli_fixed}
-    kept: set[int] = set()  # inputs that may not be returned as they are
+    fixed = {i for i, t in tensors.items() if not t.dtype.differentiable}
+    if ctx._gradcli_fixed:
+        ctx._gradcli_placed(outputs)
+        fixed.update(ctx._gradcli_fixed)
+    kept: set[int] = set()
     if definition.setup_context is not None:
-        saved = (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)
-        kept = given & {id(t) for t in saved} - dirty.keys()
+        kept.update(map(id, (*ctx._gradcli_to_save, *ctx._gradcli_for_forward)))
+        kept &= given - dirty.keys()
     if node is not None:
         node.outputs = [
             (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
         ]
-        if len(outputs) == 1 and isinstance(outputs[0], Tensor):
-            node.shape, node.dtype = node.outputs[0]
-        elif len(outputs) == 1:
+        if len(outputs) != 1:
+            node.ports = {}
+        elif not tensors:
             return outputs
         else:
-            node.ports = {}
+            node.shape, node.dtype = node.outputs[0]
+        if not ctx._materialize_non_diff_grads:
+            node.fixed = frozenset(fixed)
     pure = vars(ctx).get("_is_pure_view", False)
     if pure and (len(outputs) > 1 or len(inputs) > 1):
         raise RuntimeFault(
@@ -350,21 +356,23 @@ def _wrapped(
         )
     made: dict[int, tuple[int, Tensor]] = {}
     results = list(outputs)
-    # What was written to comes first: views of it among the others are of what it is by then.
-    for number, t in sorted(enumerate(outputs), key=lambda place: id(place[1]) not in dirty):
-        if not isinstance(t, Tensor):
-            continue
-        flows = node is not None and id(t) not in fixed and t.dtype.differentiable
-        if node is not None and not (flows or ctx._materialize_non_diff_grads):
-            node.fixed |= {number}
-        if id(t) in kept and (flows or t.edge is None):
-            said = "An input that has been returned as-is as output is being saved for backward. "
-            said += "This is not supported if you override setup_context."
+    # What was written to comes first: its views follow it, and then have places of their own.
+    ordered = sorted(tensors, key=lambda i: id(tensors[i]) not in dirty) if dirty else tensors
+    for number in ordered:
+        t = tensors[number]
+        flows = node is not None and number not in fixed
+        if id(t) in kept and (flows or not t.requires_grad):
+            said = "An input that has been returned as-is as output is being saved for backward."
+            said += " This is not supported if you override setup_context."
             mend = "return and save a view of the input, x.view_as(x), or set up ctx in forward"
             raise RuntimeFault("E0412", said, help=mend)
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
         if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
-            out.meta.made = None if pure else FUNCTION if len(returned - fixed) == 1 else "several"
+            if not pure:
+                alone = node is None or len(tensors.keys() - fixed) < 2
+                out.meta.made = FUNCTION if alone else "several"
+            elif out.edge.__class__ is not Severed:  # else made where nothing is recorded
+                out.meta.made = None
         if flows and out is t:
             made[id(t)] = (number, out)
         results[number] = out
@@ -408,6 +416,6 @@ def _placed(
         share_memory(t, source)
     if flows:
         t.edge = node.port(number)
-    elif not isinstance(t.edge, Severed):  # a view of what requires grad does too
+    elif not isinstance(place_of(t), Severed):  # a view of what requires grad does too
         t.edge = None
     return t

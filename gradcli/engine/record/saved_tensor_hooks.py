@@ -12,13 +12,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
+import numpy as np
+
 from gradcli.engine import source_location
+from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import Freed, Node
+from gradcli.engine.graph.node import Freed, Node, freed
 from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
 from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type
+from gradcli.ops.operator import is_number
 
 
 class PackedTensor:
@@ -118,6 +122,12 @@ class Packed:
         return iter((*found[::-1], self[out]))
 
 
+def constant(value: Any) -> Tensor:
+    """A number, or an array that no graph holds, as a tensor."""
+    array = np.asarray(value)
+    return wrap(array, dtype_of(array))
+
+
 class SavedTensor:
     """One value as its node keeps it: ``y.grad_fn._raw_saved_self``.
 
@@ -129,45 +139,39 @@ class SavedTensor:
     def __init__(self, node: Node, place: int, edge: Node | None) -> None:
         self.node, self.place, self.edge = node, place, edge
 
-    def _entry(self) -> Any:
-        saved = self.node.saved
-        return None if saved.__class__ is Freed else getattr(saved, "entries", saved)[self.place]
-
     def _value(self) -> Any:
-        """The tensor, where it is not packed; an output of the node as one outside the graph."""
-        entry = self._entry()
-        if isinstance(entry, tuple):  # of a custom function
-            entry = entry[0] if isinstance(entry[0], Tensor) else wrap(*entry[0])
-        elif entry is not None and not isinstance(entry, Tensor):
-            entry = wrap(entry, self.node.dtype)
-        return entry
-
-    def _packed(self) -> PackedTensor | None:
-        entry = self._entry()
-        entry = entry[0] if isinstance(entry, tuple) else entry
-        return entry if entry.__class__ is PackedTensor else None
+        """The tensor, an output of the node as one outside the graph; or what hooks made of it."""
+        saved = self.node.saved
+        entries = () if saved.__class__ is Freed else getattr(saved, "entries", saved)
+        entry = entries[self.place] if self.place < len(entries) else None  # or given away
+        entry = entry[0] if isinstance(entry, tuple) else entry  # of a custom function
+        if entry is None or isinstance(entry, Tensor | PackedTensor):
+            return entry
+        return constant(entry) if is_number(entry) else wrap(entry, self.node.dtype)
 
     @property
     def data(self) -> Any:
         """What the pack hook made of the tensor, or the tensor."""
-        packed = self._packed()
-        return self._value() if packed is None else packed.packed
+        value = self._value()
+        return value.packed if isinstance(value, PackedTensor) else value
 
     @property
     def unpack_hook(self) -> Callable[[Any], Tensor] | None:
         """The hook that will make the tensor of ``data`` again; None without hooks."""
-        packed = self._packed()
-        return None if packed is None else packed.unpack
+        value = self._value()
+        return value.unpack if isinstance(value, PackedTensor) else None
 
-    def unpack(self) -> Tensor:
-        """The tensor that was saved."""
-        packed = self._packed()
-        return self._value() if packed is None else packed.tensor()
+    def unpack(self) -> Any:
+        """The tensor that was saved. Raises RuntimeFault (E0401: freed)."""
+        if self.node.saved.__class__ is Freed:
+            raise freed(self.node)
+        value = self._value()
+        return value.tensor() if isinstance(value, PackedTensor) else value
 
     def register_hooks(
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor] | None = None
     ) -> None:
-        """Keep what ``pack_hook`` makes of the tensor; ``unpack_hook`` gives it to backward.
+        """Keep what ``pack_hook`` makes of a tensor, not of a number, for backward to unpack.
 
         Raises RuntimeFault (E0407) where nothing is saved or hooks are set already, TypeFault.
         """
@@ -175,21 +179,22 @@ class SavedTensor:
             raise bad_type(
                 "register_hooks(): incompatible function arguments: it takes two functions"
             )
-        which = "Calling register_hooks on a saved tensor"
-        if self.node.saved.__class__ is Freed:
-            raise RuntimeFault("E0407", f"{which} after it has been freed is forbidden")
-        if self._entry() is None:
-            raise RuntimeFault("E0407", f"{which} with value None is forbidden")
-        if self._packed() is not None:
-            raise RuntimeFault("E0407", f"{which} whose hooks have already been set is forbidden")
         node, value = self.node, self._value()
+        which = "Calling register_hooks on a saved tensor"
+        if node.saved.__class__ is Freed:
+            raise RuntimeFault("E0407", f"{which} after it has been freed is forbidden")
+        if value is None:
+            raise RuntimeFault("E0407", f"{which} with value None is forbidden")
+        if isinstance(value, PackedTensor):
+            raise RuntimeFault("E0407", f"{which} whose hooks have already been set is forbidden")
         mode.watching = True
-        packed = PackedTensor(value, self.edge, (pack_hook, unpack_hook))
+        packed = PackedTensor(value.detach(), self.edge, (pack_hook, unpack_hook))
         if not hasattr(node.saved, "entries"):
             node.saved = Packed.of(node.saved)
         before = node.saved.entries[self.place]
-        again = (packed, before[1], Version(), 0) if isinstance(before, tuple) else packed
-        node.saved.entries[self.place] = again
+        if not is_number(before):
+            again = (packed, before[1], Version(), 0) if isinstance(before, tuple) else packed
+            node.saved.entries[self.place] = again
 
 
 class saved_tensors_hooks:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Freed, Node, freed, more, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_edges, shown_name
+from gradcli.engine.record.saved_tensor_hooks import SavedTensor, constant
 from gradcli.engine.tensor.storage import Meta
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.declaration.node_names import OF_INDEX
 from gradcli.ops.operator import Operator, is_number
-
-if TYPE_CHECKING:
-    from gradcli.engine.record.saved_tensor_hooks import SavedTensor
 
 _SAVED = "_saved_"
 _OPERANDS = ("self", "other")
@@ -78,13 +75,13 @@ def by_name(name: str, node: Node) -> Any:
     if word in always:
         return always[word]
     if word in operands:
-        return _operand(node, operands.index(word))
+        return _operand(node, _place(node, word))
     if word.endswith("_sym_sizes"):
         return tuple(shown_edges(node)[0].shape)
     own = {w: n for n, w in facts_of(node).get("words", {}).items()}
     value = node.extra.params[own.get(word, word)]
     if isinstance(value, np.ndarray):
-        return _tensor(value)
+        return constant(value)
     if word.startswith(_UNSIGNED) and value is not None:  # PyTorch shows them without a sign
         many = value if isinstance(value, tuple | list) else (value,)
         unsigned = tuple(v % 2**64 for v in many)
@@ -97,7 +94,7 @@ def _always(node: Node) -> Mapping[str, Any]:
     facts = facts_of(node)
     found: Mapping[str, Any] = facts["parts"](node) if "parts" in facts else facts.get("saved", {})
     if "indices" in found:
-        return {"indices": tuple(i if i is None else _tensor(i) for i in found["indices"])}
+        return {"indices": tuple(i if i is None else constant(i) for i in found["indices"])}
     return found
 
 
@@ -106,11 +103,9 @@ def _raw(name: str, node: Node) -> SavedTensor:
     word = name.removeprefix(_SAVED)
     if name not in saved_names(node):
         raise AttributeError(f"{type(node).__name__!r} object has no attribute '_raw{name}'")
-    from gradcli.engine.record.saved_tensor_hooks import SavedTensor
-
     if word == _result(node.op):
         return SavedTensor(node, len(node.op.inputs), node)
-    place = _operands(node).index(word)
+    place = _place(node, word)
     return SavedTensor(node, place, node.edges[place])
 
 
@@ -152,21 +147,20 @@ def _operands(node: Node) -> tuple[str, ...]:
     return result
 
 
+def _place(node: Node, word: str) -> int:
+    """Which saved value an operand is: of 2*x, where Python asks x, the number is the other."""
+    place = _operands(node).index(word)
+    return 1 - place if node.only == 1 and "turns" in facts_of(node) else place
+
+
 def _operand(node: Node, place: int) -> Any:
-    if node.only == 1 and "turns" in facts_of(node):
-        place = 1 - place  # 2*x: Python asks x, so that the number is the other
     value = node.saved[place] if node.saved else None
     if value is None:
         return None
     if is_number(value):
-        return value if _operands(node)[1:] == ("exponent",) else _tensor(value)
+        return value if _operands(node)[1:] == ("exponent",) else constant(value)
     if isinstance(value, Plain):
         if value.meta is not None:
             verify(node, place, value)
         return value
-    return _tensor(value)
-
-
-def _tensor(value: Any) -> Tensor:
-    array = np.asarray(value)
-    return wrap(array, dtype_of(array))
+    return constant(value)

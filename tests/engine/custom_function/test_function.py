@@ -11,6 +11,7 @@ import pytest
 import gradcli as torch
 from gradcli.autograd import Function, forward_ad, grad
 from gradcli.autograd.function import function_record, once_differentiable
+from gradcli.func import jvp
 from tests.support.families import family
 
 
@@ -214,6 +215,122 @@ def test_freed_only_where_saved_values_are_asked_for():
     z.sum().backward()
     z.sum().backward()
     assert x.grad.tolist() == [4, 4]
+
+
+def test_saved_values_may_be_given_away_once():
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        held = weakref.ref(x)
+        del x
+        seen.append(held())
+        with pytest.raises(RuntimeError, match="can only be accessed once") as fault:
+            ctx.saved_tensors  # noqa: B018
+        assert fault.value.code == "E0401"
+        return g
+
+    seen = []
+    f = made(lambda ctx, a: (ctx.save_for_backward(a), a * 2)[1], backward)
+    f.clear_saved_tensors_on_access = True
+    f.apply(leaf() * 1).sum().backward()
+    assert seen == [None]
+    node = f.apply(leaf()).grad_fn
+    (kept,) = node._raw_saved_tensors
+    assert len(node.saved_tensors) == 1
+    assert kept.data is kept.unpack() is kept.unpack_hook is None
+
+
+def test_a_pure_view_made_where_nothing_is_recorded_is_not_written_to():
+    def forward(ctx, a):
+        ctx._is_pure_view = True
+        return a[:1]
+
+    view = made(forward, lambda ctx, g: torch.cat([g, g * 0]))
+    base = leaf() * 1
+    with torch.no_grad():
+        v = view.apply(base)
+    for part in (v, v[:]):
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
+            part.mul_(2)
+    x = leaf()
+    v = view.apply(x * 1)
+    v[:].mul_(3)
+    v.sum().backward()
+    assert x.grad.tolist() == [3, 0]
+
+
+def test_an_input_that_is_returned_and_saved_is_refused_where_it_would_be_a_new_view():
+    def setup(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.mark_non_differentiable(*inputs[:fixed])
+
+    f = made(lambda a: a)
+    f.setup_context = staticmethod(setup)
+    fixed = 0
+    for recording, x in ((True, leaf()), (False, torch.ones(2)), (True, torch.arange(2))):
+        with (
+            torch.set_grad_enabled(recording),
+            pytest.raises(RuntimeError, match="returned as-is as output is being saved"),
+        ):
+            f.apply(x)
+    with torch.no_grad():
+        assert not f.apply(leaf()).requires_grad
+    fixed = 1
+    assert not f.apply(leaf()).requires_grad
+    with pytest.raises(RuntimeError, match="returned as-is as output is being saved"):
+        f.apply(torch.ones(2))
+
+
+def test_an_input_that_is_written_to_comes_before_its_views():
+    def forward(ctx, a, turned, fixed):
+        ctx.mark_dirty(a.mul_(3))
+        view = a[:1]
+        if fixed:
+            ctx.mark_non_differentiable(view)
+        return (view, a) if turned else (a, view)
+
+    f = made(forward, lambda ctx, *gs: (3 * max(gs, key=len), None, None))
+    for turned in (False, True):
+        x = leaf()
+        y = x * 1
+        view = f.apply(y, turned, False)[not turned]
+        assert view.grad_fn is y.grad_fn
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [3, 3]
+        y = x * 1
+        view = f.apply(y, turned, True)[not turned]
+        assert view.requires_grad
+        for ask in (lambda v: v.grad_fn, lambda v: v.is_leaf, lambda v: v.mul_(2)):
+            with pytest.raises(RuntimeError, match="created"):
+                ask(view)
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [3, 3]
+
+
+@family("level", ["outer", "inner"])
+@family("given", [False, True])
+def test_a_jvp_has_none_for_what_is_returned_without_a_gradient(level, given):
+    class Twice(Function):
+        @staticmethod
+        def forward(x, y):
+            return (y if level == "outer" else y * 1), x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_non_differentiable(inputs[1] if level == "outer" else output[0])
+
+        @staticmethod
+        def jvp(ctx, t, u):
+            return u if given else None, 2 * t
+
+    def f(x):
+        return Twice.apply(x, y)[1]
+
+    x, t = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+    y = torch.ones(2)
+    asked = (lambda v: jvp(f, (v,), (t,))[1]) if level == "inner" else f
+    if given:
+        with pytest.raises(RuntimeError, match="should return None at that position"):
+            jvp(asked, (x,), (t,))
+    else:
+        assert jvp(asked, (x,), (t,))[1].tolist() == ([0, 0] if level == "inner" else [6, 8])
 
 
 def test_saved_values_that_were_written_to():

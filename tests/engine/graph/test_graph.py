@@ -188,6 +188,8 @@ def test_dir_shows_the_saved_values_that_a_node_has():
         (lambda x: x.sum(), {"self_sym_sizes": (2, 2)}),
         (lambda x: x.tril(-1), {"diagonal": 2**64 - 1}),
         (lambda x: x.roll(1, 0), {"dims": (0,), "shifts": (1,)}),
+        (lambda x: x.unfold(-1, 2, 1), {"dimension": 2**64 - 1, "size": 2, "step": 1,
+                                        "self_sym_sizes": (2, 2)}),
         (lambda x: x.unsqueeze(0).unsqueeze(-1), {"dim": 2**64 - 1, "self_sym_sizes": (1, 2, 2)}),
         (lambda x: x.sub(x, alpha=2), {}), (lambda x: x.put(torch.tensor([0]), x[0, :1]), {}),
         (lambda x: F.group_norm(x, 1), {}),
@@ -196,6 +198,16 @@ def test_dir_shows_the_saved_values_that_a_node_has():
 def test_a_node_shows_the_numbers_of_its_call_and_none_of_what_it_is_composed_of(make, shown):
     node = make(TWO.clone().requires_grad_()).grad_fn
     assert {n[7:]: getattr(node, n) for n in dir(node) if n.startswith("_saved")} == shown
+
+
+@family("make, shown", [
+        (torch.logit, {"eps": None}), (F.hardtanh, {"min_val": -1.0, "max_val": 1.0}),
+        (F.elu, {"alpha": 1.0, "scale": 1, "input_scale": 1}),
+    ])  # fmt: skip
+def test_a_node_shows_numbers_that_its_operator_does_not_ask_for(make, shown):
+    node = make(TWO.clone().requires_grad_()).grad_fn
+    assert {n[7:] for n in dir(node) if n.startswith("_saved")} == {*shown, "self"}
+    assert {name: getattr(node, f"_saved_{name}") for name in shown} == shown
 
 
 @family("make", [
@@ -218,6 +230,8 @@ def test_backward_frees_saved_tensors_and_leaves_the_numbers():
     for name in ("_saved_self", "_saved_result"):
         with pytest.raises(RuntimeError, match="after they have already been freed"):
             getattr(y.grad_fn, name)
+        with pytest.raises(RuntimeError, match="after they have already been freed"):
+            getattr(y.grad_fn, f"_raw{name}").unpack()
     assert "_raw_saved_mat2" in dir((x @ x).grad_fn) and "_raw_saved_self" not in dir(
         x.exp().grad_fn
     )

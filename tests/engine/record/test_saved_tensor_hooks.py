@@ -252,3 +252,37 @@ def test_what_is_written_to_after_it_was_saved_is_refused_or_right(way, writes, 
             assert fault.code == "E0402" and writes and way is not WAYS["a copy"]
         else:
             torch.testing.assert_close(x.grad, right)
+
+
+@family("make", (lambda x: x * 2, lambda x: 2 * x, lambda x: x * 2.0))
+def test_a_number_is_shown_to_hooks_and_stays(make):
+    x = leaf(1.0, 2.0)
+    y = make(x)
+    kept = y.grad_fn._raw_saved_other
+    seen = []
+    kept.register_hooks(lambda t: seen.append(t) or [t], lambda found: 3 * found[0])
+    number = make(1)
+    assert kept.data.tolist() == kept.unpack().tolist() == number
+    assert [type(t.tolist()) for t in seen] == [type(number)]
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    assert y.grad_fn._raw_saved_self.data is None
+
+
+def test_hooks_registered_later_see_the_tensor_outside_the_graph():
+    for x in (leaf(1.0, 2.0), leaf(1.0, 2.0) * 1):
+        y, seen = x**2, []
+        kept = y.grad_fn._raw_saved_self
+        kept.register_hooks(lambda t, seen=seen: seen.append(t) or t, lambda t: t)
+        assert not seen[0].requires_grad
+        assert seen[0].data_ptr() == x.data_ptr()
+        assert y.grad_fn._saved_self.grad_fn is x.grad_fn
+        assert y.grad_fn._saved_self.requires_grad
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        assert torch.autograd.grad(g.sum(), x)[0].tolist() == [2, 2]
+        y = x**2
+        y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+        with torch.no_grad():
+            x.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
