@@ -52,6 +52,12 @@ def laid_as(found: Any, *operands: Any) -> Any:
             0 if n == 1 != wanted else step
             for (n, step), wanted in zip(given, shape[rank - x.ndim :], strict=True)
         ))  # fmt: skip
+    return in_order(found, told_apart(steps, shape))
+
+
+def told_apart(steps: Any, shape: Any) -> list[int]:
+    """The dimensions of a ``shape``, outermost first, by what their ``steps`` are in operands."""
+    rank = len(shape)
     order = list(range(rank))[::-1]  # from the innermost
     for i in range(1, rank):
         here = i
@@ -62,7 +68,7 @@ def laid_as(found: Any, *operands: Any) -> Any:
                 here = k
             elif inside is False:
                 break
-    return in_order(found, order[::-1])
+    return order[::-1]
 
 
 def _inside(a: int, b: int, steps: Sequence[Sequence[int]], shape: Sequence[int]) -> bool | None:

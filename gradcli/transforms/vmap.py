@@ -141,10 +141,7 @@ def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
         drawn = make(full) if outer is None else outer.of(make, full)
         return Batched(drawn, level) if randomness == "different" else drawn
 
-    same = frozenset((level,) if randomness == "same" else ())
-    if outer is not None:
-        return random.Drawing(draw, randomness, same=same | outer.same)
-    return random.Drawing(draw, randomness, level, same)
+    return random.Drawing(draw, randomness, level, count, outer)
 
 
 def _by_chunks(

@@ -24,7 +24,7 @@ from gradcli.engine.record.composite import by_element, named, primal
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.dims import copy_order, format_order, in_format
+from gradcli.ops.dims import copy_order, format_order, in_format, told_apart
 from gradcli.ops.errors import (
     OverflowFault,
     RuntimeFault,
@@ -523,35 +523,67 @@ def memory_order(x: Any) -> list[int]:
     """The dimensions of a tensor as its entries lie in memory, in which PyTorch fills it."""
     x = primal(x)
     steps = x.own_array().strides if isinstance(x, Plain) else ()
-    if not steps or 0 in steps:  # an expanded one has no order of its own
+    if not steps:
         return list(range(len(x.shape)))
+    if 0 in steps:
+        return told_apart([steps], x.shape)
     return sorted(range(len(steps)), key=lambda d: -steps[d])
 
 
-def laid(
-    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None,
-    whole: bool = True, apart: Callable[[tuple[int, ...]], Tensor] | None = None,
-) -> Tensor:  # fmt: skip
+def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any, **how: Any) -> Tensor:
     """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked.
 
-    That of a batch with numbers of their own counts as a ``whole``. ``apart`` draws where the
-    entries do not lie in rows.
+    For batches see ``beneath``, for ``how`` ``filled``.
     """
-    x, inside = primal(x), random.drawing.get() if whole else None
-    level = inside.level if inside is not None and inside.randomness == "different" else 0
-    if level and x.__gradcli_rank__ == level and isinstance(primal(x.content), Plain):
+    found: Tensor = beneath(x, lambda lying: filled(draw, lying, **how), how.get("written", False))
+    return found
+
+
+def beneath(x: Any, draw: Callable[[Any], Any], written: bool = False) -> Any:
+    """What ``draw`` gives for ``x`` as it lies in memory below all vmaps, as those say of it.
+
+    Where one draws different numbers, that is the whole batch, else one element: a new one that
+    lies in rows where the numbers are to be ``written`` to all.
+    """
+    x, inside = primal(x), random.drawing.get()
+    lying, around = x, inside
+    while around is not None and around.randomness != "error":
+        lying = primal(lying)
+        batched, shape = lying.__gradcli_rank__ == around.level, tuple(lying.shape)
+        if around.randomness == "different":
+            wide = around.size, *shape
+            lying = lying.content if batched else OPERATORS["expand"](lying, wide)
+        elif batched:
+            lying = wrap(np.empty(shape), lying.dtype) if written else lying.content[0]
+        around = around.outer
+
+    def make(_shape: tuple[int, ...]) -> Any:
         before = random.drawing.set(None)
         try:
-            batch: Tensor = x.around(laid(draw, x.content, memory_format, apart=apart))
+            return draw(lying)
         finally:
             random.drawing.reset(before)
-        return batch
+
+    return draw(x) if inside is None else inside.of(make, tuple(x.shape))
+
+
+def filled(
+    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None,
+    written: bool = False, apart: Callable[[tuple[int, ...]], Tensor] | None = None,
+) -> Tensor:  # fmt: skip
+    """What ``draw`` gives for the shape of ``x``, laid out as ``x`` or as asked.
+
+    ``apart`` draws where the entries do not lie in rows; what is ``written`` to lies in them only
+    without gaps.
+    """
+    x = primal(x)
     kept = memory_format in (None, dtypes.preserve_format)
     order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
+    sized = [d for d in order if x.shape[d] != 1]
+    gaps = written and isinstance(x, Plain) and not x.own_array().flags.c_contiguous
+    draw = apart if apart is not None and (gaps or sized != sorted(sized)) else draw
     if order == sorted(order):
         return draw(tuple(x.shape))
-    sized = [d for d in order if x.shape[d] != 1]
-    draw = draw if apart is None or sized == sorted(sized) else apart
     numbers = draw(tuple(x.shape[d] for d in order))
     back = np.argsort(order).tolist()
     if isinstance(numbers, Plain):
@@ -575,6 +607,8 @@ def like(make: Any, drawn: Any = None) -> Any:
         if not isinstance(input, Plain) and not (drawn and rank > 1):
             if rank > 1:
                 named |= {"device": device, "requires_grad": requires_grad}
+                if memory_format is dtypes.contiguous_format:
+                    named["memory_format"] = memory_format
                 return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
         named.update(dtype=input.dtype if dtype is None else dtype, device=device)
@@ -583,7 +617,8 @@ def like(make: Any, drawn: Any = None) -> Any:
             return make(shape, *value, **named)  # type: ignore[no-any-return]
 
         apart = drawn and (lambda shape: of(shape, drawn))
-        made = laid(of, input, memory_format, apart=apart)
+        lay = laid if drawn else filled
+        made = lay(of, input, memory_format=memory_format, apart=apart)
         return made if requires_grad is False else requiring(made, requires_grad)
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import (
+    beneath,
     finish,
     laid,
     like,
@@ -32,7 +34,7 @@ from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
-from gradcli.engine.record.composite import bottom, called, named, primal
+from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
 from gradcli.engine.record.inplace import check_writable, share_memory, written_twice
 from gradcli.engine.record.out import TARGET, may_be
@@ -93,13 +95,19 @@ def _made(
     """
     if device is not None:
         wrap(np.zeros(()), float64).to(device=device)
+    inside = _inside_vmap()
+    if inside is None and (out := _target(shape)) is not None:
+        return laid(make, out)
+    return make(shape) if inside is None else inside.of(make, shape)
+
+
+def _inside_vmap() -> random.Drawing | None:
+    """What the vmaps around say of random numbers. Raises RuntimeFault (E0414) for an ``out=``."""
     inside = random.drawing.get()
     if inside is not None and TARGET.get() is not None:
         said = "vmap: We do not support calling out variants of random operations inside of vmap."
         raise RuntimeFault("E0414", said, help="leave out= away")
-    if inside is None and (out := _target(shape)) is not None:
-        return laid(make, out)
-    return make(shape) if inside is None else inside.of(make, shape)
+    return inside
 
 
 def _target(shape: tuple[Any, ...]) -> Plain | None:
@@ -111,11 +119,10 @@ def _target(shape: tuple[Any, ...]) -> Plain | None:
 def _refuse_same(*parameters: Any) -> None:
     """Raise RuntimeFault (E0414) for parameters that are a batch of a vmap that draws the same."""
     inside = random.drawing.get()
-    if inside is None or not inside.same:
-        return
+    same = inside.same() if inside is not None else ()
     for value in parameters:
         while hasattr(value, "content"):
-            if value.__gradcli_rank__ in inside.same:
+            if value.__gradcli_rank__ in same:
                 said = "Vmap does not currently support same randomness with a batched tensor input"
                 mend = 'draw the numbers outside, or write randomness="different"'
                 raise RuntimeFault("E0414", said, help=mend)
@@ -128,13 +135,9 @@ def _chosen(choose: Callable[[np.ndarray], np.ndarray], input: Tensor, dtype: DT
     def of(value: Any) -> Any:
         return wrap(choose(value.array)[()], dtype) if isinstance(value, Plain) else value.over(of)
 
-    value: Any = input.detach()
-    if random.drawing.get() is not None:  # inside vmap: each its own, unless all draw the same
+    if _inside_vmap() is not None:
         _refuse_same(input)
-        value = value + _made(lambda shape: wrap(np.zeros(shape), float64), tuple(input.shape)).to(
-            value.dtype
-        )
-    result: Tensor = of(value)
+    result: Tensor = beneath(input.detach(), of)
     return result
 
 
@@ -295,7 +298,7 @@ def randint_like(
     def draw(shape: tuple[int, ...]) -> Tensor:
         return randint(low, high, shape, dtype=kept, device=device, generator=generator)
 
-    made = laid(draw, input, memory_format)
+    made = laid(draw, input, memory_format=memory_format)
     return made if requires_grad is False else requiring(made, requires_grad)
 
 
@@ -329,18 +332,26 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
         refuse_kinds("bool int complex", "bernoulli_tensor_cpu_p_", input.dtype)
     refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
+    numbers = _drawn_by(chance, chance, generator)
+    out = (numbers(tuple(input.shape)) < chance).to(input.dtype)
+    return _from(input, out, "NotImplemented" if p is not None else "BernoulliBackward0")
+
+
+def _drawn_by(chance: Any, in_order: Any, generator: Any) -> Callable[..., Tensor]:
+    """What draws the uniform numbers of a shape that are compared with ``chance``.
+
+    Raises RuntimeFault (E0304) where that, as the numbers are drawn ``in_order``, is none.
+    """
     one = not isinstance(chance, Tensor)
     kind = float64 if one or chance.dtype is float64 else float32
-    known = np.ravel(chance if one else bottom(chance).array)
+    known = np.ravel(in_order if one else bottom(in_order).array)
     proper = (known >= 0) & (known <= 1)
     if not proper.all():
         first = int(np.argmin(proper))
         rand((first,), dtype=kind, generator=generator)  # the draws before it move the generator
-        said = f"bernoulli_ expects p to be in [0, 1], but got p={p:.6g}" if one else _IMPROPER
+        said = f"bernoulli_ expects p to be in [0, 1], but got p={chance:.6g}" if one else _IMPROPER
         raise bad_value(f"{known[first]} is no probability", torch=said)
-    numbers = rand(tuple(input.shape), dtype=kind, generator=generator)
-    out = (numbers < chance).to(input.dtype)
-    return _from(input, out, "NotImplemented" if one else "BernoulliBackward0")
+    return partial(rand, dtype=kind, generator=generator)
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
@@ -437,6 +448,7 @@ def multinomial(
         if np.any(np.add.reduce(weights, -1) <= 0):
             raise bad_value("invalid multinomial distribution (sum of probabilities <= 0)")
         rows = weights.shape[:-1]
+        weights = weights.reshape(-1, places) if len(rows) > 1 else weights
         charge_shape((*rows, num_samples))
         source = random.generator(generator)
         if replacement and num_samples > 1:
@@ -453,7 +465,7 @@ def multinomial(
         with np.errstate(divide="ignore", invalid="ignore"):
             np.divide(weights, waits, out=waits)
         best = np.argsort(np.negative(waits, out=waits), -1, kind="stable")[..., :num_samples]
-        return np.ascontiguousarray(best, np.int64)
+        return np.ascontiguousarray(best, np.int64).reshape(*rows, num_samples)
 
     return _chosen(places_of, input, int64)
 
@@ -480,8 +492,13 @@ def _continuous(name: str, shown: str, dtype: DType) -> None:
         )
 
 
-def _written(self: Tensor, name: str, draw: Callable[[], Tensor], *chances: Any) -> Tensor:
-    """``self``, with what ``draw`` gives, by ``chances``; ``name`` is what PyTorch calls the node.
+def _written(
+    self: Tensor, name: str, draw: Callable[[Any], Tensor], *chances: Any, apart: Any = None,
+    made: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor:  # fmt: skip
+    """``self``, with what ``draw`` gives for a shape, or ``made`` of that, by ``chances``.
+
+    ``name`` is what PyTorch calls the node; for ``apart`` see ``laid``.
 
     Raises RuntimeFault (E0414) where that differs in a vmap. A write that is refused leaves the
     generator where it was.
@@ -502,7 +519,8 @@ def _written(self: Tensor, name: str, draw: Callable[[], Tensor], *chances: Any)
     check_writable(bottom(self), ())
     if isinstance(self, Plain) and share_memory(self.own_array()):
         raise written_twice()
-    numbers = draw()
+    numbers = laid(draw, self, written=True, apart=apart)
+    numbers = numbers if made is None else made(numbers)
     check(numbers.__gradcli_rank__)  # of a vmap in another
     before = wrap(self.array, self.dtype, self.edge) if isinstance(self, Plain) else self
     self.copy_(numbers)
@@ -527,11 +545,8 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
                 f"std::numeric_limits<{self.dtype.scalar_name}>::max(), but found to={high:g} and "
                 f"from={low:g} which result in to-from to exceed the limit"
             )
-    return _written(
-        self,
-        "UniformBackward0",
-        lambda: laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self),
-    )
+    of = self.dtype, generator, low, high
+    return _written(self, "UniformBackward0", lambda shape: drawn("uniform", shape, *of))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -539,14 +554,12 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     _numbers("normal_", mean, std)
     if std < 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
-    inside = random.drawing.get()
-    alike = inside is not None and inside.randomness != "different"
-    together = alike or bottom(self).own_array().flags.c_contiguous
-    draw = "normal" if together else "normals_in_pairs"
+    of = self.dtype, generator, mean, std
     return _written(
         self,
         "NormalBackward0",
-        lambda: laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self),
+        lambda shape: drawn("normal", shape, *of),
+        apart=lambda shape: drawn("normals_in_pairs", shape, *of),
     )
 
 
@@ -555,34 +568,27 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     _refuse_same(p)
     if isinstance(p, Tensor):
         refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", p.dtype)
-    own, several, given = bottom(self), isinstance(p, Tensor), p
+    several = isinstance(p, Tensor)
     chances = OPERATORS["expand"](p, tuple(self.shape)) if isinstance(p, Plain) else p
-    inside = random.drawing.get()
-    # A batch is filled as its memory lies, the chances of one element with those of all.
-    level = inside.level if inside is not None and inside.randomness == "different" else 0
-    filled = primal(self)
-    if level and isinstance(p, Plain) and filled.__gradcli_rank__ == level:
-        inner = primal(filled.content)
-        filled = inner if isinstance(inner, Plain) else filled
-    order = memory_order(filled)
-    if several and order != sorted(order):
-        p = p.expand(filled.shape).permute(*order)
+    in_order = chances.detach().permute(*memory_order(self)) if isinstance(p, Plain) else p
+    graph = p if isinstance(p, Plain) and p.edge is not None else None
 
-    def numbers() -> Tensor:
-        return laid(
-            lambda shape: _bernoulli(own.new_empty(shape), p, generator),
-            self,
-            whole=not several or isinstance(filled, Plain),
-        )
+    def compared(numbers: Tensor) -> Tensor:
+        out = (numbers < p).to(self.dtype)
+        return out if graph is None else _from(chances, out, "")
 
-    if isinstance(given, Plain) and given.edge is not None:
-        return _written(self, "BernoulliBackward1", lambda: _from(chances, numbers(), ""), given)
-    return _written(self, f"BernoulliBackward{2 - several}", numbers, *[None] * several)
+    return _written(
+        self,
+        f"BernoulliBackward{2 - several}",
+        lambda shape: _drawn_by(p, in_order, generator)(shape),
+        *[graph] * several,
+        made=compared,
+    )
 
 
-def _uniform(self: Tensor, generator: Any) -> Tensor:
+def _uniform(shape: tuple[int, ...], generator: Any) -> Tensor:
     """Uniform numbers of float64 that are to become those of another distribution."""
-    return laid(lambda shape: rand(shape, dtype=float64, generator=generator), self)
+    return rand(shape, dtype=float64, generator=generator)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -590,7 +596,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     _above_zero("exponential_", "lambda", lambd)
     return _written(
-        self, "ExponentialBackward0", lambda: -(-_uniform(self, generator)).log1p() / lambd
+        self, "ExponentialBackward0", lambda shape: -(-_uniform(shape, generator)).log1p() / lambd
     )
 
 
@@ -603,7 +609,7 @@ def cauchy_(
     return _written(
         self,
         "CauchyBackward0",
-        lambda: (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median,
+        lambda shape: (math.pi * (_uniform(shape, generator) - 0.5)).tan() * sigma + median,
     )
 
 
@@ -613,11 +619,9 @@ def log_normal_(
     """Write numbers whose logarithm is normal."""
     refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
     _above_zero("log_normal_", "std", std)
-    of = "normals_in_pairs", float64, generator, mean, std
+    of = float64, generator, mean, std
     return _written(
-        self,
-        "LogNormalBackward0",
-        lambda: laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp(),
+        self, "LogNormalBackward0", lambda shape: drawn("normals_in_pairs", shape, *of).exp()
     )
 
 
@@ -630,7 +634,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     return _written(
         self,
         "GeometricBackward0",
-        lambda: (_uniform(self, generator).log() / math.log1p(-p)).ceil(),
+        lambda shape: (_uniform(shape, generator).log() / math.log1p(-p)).ceil(),
     )
 
 
@@ -653,7 +657,7 @@ def random_(
     return _written(
         self,
         f"RandomBackward{form}",
-        lambda: laid(lambda shape: randint(*of, shape, dtype=self.dtype, **options), self),
+        lambda shape: randint(*of, shape, dtype=self.dtype, **options),
     )
 
 
