@@ -413,7 +413,8 @@ class Operand(Conversions):
         """Raises UnwrittenFault (E0412): the value has no memory of its own."""
         raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
-    __deepcopy__ = __reduce_ex__ = untyped_storage
+    __deepcopy__ = __reduce_ex__ = storage = set_ = is_set_to = untyped_storage
+    apply_ = map_ = map2_ = untyped_storage
 
     def __len__(self) -> int:
         return self.shape[0]

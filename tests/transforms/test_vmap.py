@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+from collections import OrderedDict, defaultdict, deque
 from itertools import product
 
 import numpy as np
@@ -335,6 +336,32 @@ def test_numbers_drawn_by_a_batch_are_those_of_one_long_draw(draw):
     for randomness, said in (("error", "randomness error mode"), ("same", "same randomness")):
         with pytest.raises(RuntimeError, match=said):
             vmap(draw, randomness=randomness)(chances)
+
+
+@pytest.mark.parametrize("made", [
+    lambda v: deque([v], maxlen=3), lambda v: defaultdict(list, {0: v}),
+    lambda v: OrderedDict({0: v}),
+])  # fmt: skip
+def test_collections_of_the_standard_library_are_nested_values(made):
+    tree = made(torch.rand(3, 2))
+    found = vmap(lambda t: (t, t[0] * 2))(tree)
+    assert torch.equal(found[1], tree[0] * 2)
+    slopes = torch.func.grad(lambda t: t[0].square().sum())(tree)
+    pushed = torch.func.jvp(lambda t: t, (tree,), (tree,))[1]
+    for value, want in ((found[0], tree[0]), (slopes, tree[0] * 2), (pushed, tree[0])):
+        assert type(value) is type(tree) and torch.equal(value[0], want)
+        for own in ("maxlen", "default_factory"):
+            assert getattr(value, own, None) == getattr(tree, own, None)
+
+
+@pytest.mark.parametrize("access", [
+    lambda v: v.storage(), lambda v: v.set_(V), lambda v: v.apply_(abs),
+    lambda v: v.map_(v, max), lambda v: v.is_set_to(v),
+])  # fmt: skip
+def test_memory_of_a_value_of_a_transform_is_refused(access):
+    for transform in (vmap, lambda f: lambda v: torch.func.jvp(f, (v,), (v,))):
+        with pytest.raises(NotImplementedError):
+            transform(access)(torch.rand(3))
 
 
 def test_randomness():
