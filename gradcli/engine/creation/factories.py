@@ -543,18 +543,24 @@ def beneath(x: Any, draw: Callable[[Any], Any], written: bool = False) -> Any:
     """What ``draw`` gives for ``x`` as it lies in memory below all vmaps, as those say of it.
 
     Where one draws different numbers, that is the whole batch, else one element: a new one that
-    lies in rows where the numbers are to be ``written`` to all.
+    lies in rows where the numbers are to be ``written`` to all. Raises RuntimeFault (E0414) for
+    different numbers to be written to what is no batch.
     """
     x, inside = primal(x), random.drawing.get()
-    lying, around = x, inside
+    lying, around, own = x, inside, written
     while around is not None and around.randomness != "error":
         lying = primal(lying)
         batched, shape = lying.__gradcli_rank__ == around.level, tuple(lying.shape)
         if around.randomness == "different":
+            if own and not batched:
+                raise words.same_for_all()
             wide = around.size, *shape
             lying = lying.content if batched else OPERATORS["expand"](lying, wide)
         elif batched:
-            lying = wrap(np.empty(shape), lying.dtype) if written else lying.content[0]
+            lying, own = (
+                (wrap(np.empty(shape), lying.dtype) if written else lying.content[0]),
+                False,
+            )
         around = around.outer
 
     def make(_shape: tuple[int, ...]) -> Any:

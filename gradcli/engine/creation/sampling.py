@@ -498,30 +498,14 @@ def _written(
 ) -> Tensor:  # fmt: skip
     """``self``, with what ``draw`` gives for a shape, or ``made`` of that, by ``chances``.
 
-    ``name`` is what PyTorch calls the node; for ``apart`` see ``laid``.
-
-    Raises RuntimeFault (E0414) where that differs in a vmap. A write that is refused leaves the
-    generator where it was.
+    ``name`` is what PyTorch calls the node; for ``apart`` and what is refused see ``laid``. A write
+    that is refused leaves the generator where it was.
     """
-    inside = random.drawing.get()
-    differs = inside is not None and inside.randomness == "different"
-
-    def check(rank: int) -> None:
-        if differs and self.__gradcli_rank__ < rank:
-            raise RuntimeFault(
-                "E0414",
-                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This "
-                "will appear like same randomness.",
-                help="draw into a value that is mapped over, x.new_empty(3) for example",
-            )
-
-    check(inside.level if inside else 0)
     check_writable(bottom(self), ())
     if isinstance(self, Plain) and share_memory(self.own_array()):
         raise written_twice()
     numbers = laid(draw, self, written=True, apart=apart)
     numbers = numbers if made is None else made(numbers)
-    check(numbers.__gradcli_rank__)  # of a vmap in another
     before = wrap(self.array, self.dtype, self.edge) if isinstance(self, Plain) else self
     self.copy_(numbers)
     is_view = self.meta is not None and self.meta.base is not None
