@@ -193,10 +193,8 @@ def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
             inner = [dim] * len(parts)
         elif isinstance(dim, dict) and isinstance(value, dict) and dim.keys() == value.keys():
             inner = [dim[name] for name in value]
-        elif isinstance(dim, tuple | list) and not isinstance(value, dict):
+        elif not isinstance(dim, dict) and dim.__class__ is value.__class__:
             inner = list(dim)
-            if dim.__class__ is not value.__class__:
-                raise _not_dims(what, dim)
         else:
             raise _not_dims(what, dim)
         if len(inner) != len(parts):

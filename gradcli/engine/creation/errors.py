@@ -169,12 +169,3 @@ def no_tensor(name: str, value: Any) -> TypeFault:
         help="tensor([...]) makes a tensor of a list",
         torch=f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(value)}",
     )
-
-
-def same_for_all() -> RuntimeFault:
-    return RuntimeFault(
-        "E0414",
-        "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
-        "appear like same randomness.",
-        help="draw into a value that is mapped over, x.new_empty(3) for example",
-    )

@@ -530,12 +530,33 @@ def memory_order(x: Any) -> list[int]:
     return sorted(range(len(steps)), key=lambda d: -steps[d])
 
 
-def laid(draw: Callable[[tuple[int, ...]], Tensor], x: Any, **how: Any) -> Tensor:
+def laid(
+    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None, *,
+    written: bool = False, apart: Callable[[tuple[int, ...]], Tensor] | None = None,
+    random: bool = True,
+) -> Tensor:  # fmt: skip
     """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked.
 
-    For batches see ``beneath``, for ``how`` ``filled``.
+    ``apart`` draws where the entries do not lie in rows; what is ``written`` to lies in them only
+    without gaps. For batches see ``beneath``, which what is not ``random`` does without.
     """
-    found: Tensor = beneath(x, lambda lying: filled(draw, lying, **how), how.get("written", False))
+
+    def filled(x: Any) -> Any:
+        x = primal(x)
+        kept = memory_format in (None, dtypes.preserve_format)
+        order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
+        sized = [d for d in order if x.shape[d] != 1]
+        gaps = written and isinstance(x, Plain) and not x.own_array().flags.c_contiguous
+        of = apart if apart is not None and (gaps or sized != sorted(sized)) else draw
+        if order == sorted(order):
+            return of(tuple(x.shape))
+        numbers = of(tuple(x.shape[d] for d in order))
+        back = np.argsort(order).tolist()
+        if isinstance(numbers, Plain):
+            return wrap(numbers.array.transpose(back), numbers.dtype)  # of its own, and no view
+        return numbers.permute(*back)
+
+    found: Tensor = beneath(x, filled, written) if random else filled(x)
     return found
 
 
@@ -553,7 +574,11 @@ def beneath(x: Any, draw: Callable[[Any], Any], written: bool = False) -> Any:
         batched, shape = lying.__gradcli_rank__ == around.level, tuple(lying.shape)
         if around.randomness == "different":
             if own and not batched:
-                raise words.same_for_all()
+                said = "vmap: Cannot ask for different inplace randomness on an unbatched tensor."
+                mend = "draw into a value that is mapped over, x.new_empty(3) for example"
+                raise RuntimeFault(
+                    "E0414", f"{said} This will appear like same randomness.", help=mend
+                )
             wide = around.size, *shape
             lying = lying.content if batched else OPERATORS["expand"](lying, wide)
         elif batched:
@@ -571,31 +596,6 @@ def beneath(x: Any, draw: Callable[[Any], Any], written: bool = False) -> Any:
             random.drawing.reset(before)
 
     return draw(x) if inside is None else inside.of(make, tuple(x.shape))
-
-
-def filled(
-    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None,
-    written: bool = False, apart: Callable[[tuple[int, ...]], Tensor] | None = None,
-) -> Tensor:  # fmt: skip
-    """What ``draw`` gives for the shape of ``x``, laid out as ``x`` or as asked.
-
-    ``apart`` draws where the entries do not lie in rows; what is ``written`` to lies in them only
-    without gaps.
-    """
-    x = primal(x)
-    kept = memory_format in (None, dtypes.preserve_format)
-    order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
-    sized = [d for d in order if x.shape[d] != 1]
-    gaps = written and isinstance(x, Plain) and not x.own_array().flags.c_contiguous
-    draw = apart if apart is not None and (gaps or sized != sorted(sized)) else draw
-    if order == sorted(order):
-        return draw(tuple(x.shape))
-    numbers = draw(tuple(x.shape[d] for d in order))
-    back = np.argsort(order).tolist()
-    if isinstance(numbers, Plain):
-        return wrap(numbers.array.transpose(back), numbers.dtype)  # of its own, and no view
-    result: Tensor = numbers.permute(*back)
-    return result
 
 
 def like(make: Any, drawn: Any = None) -> Any:
@@ -623,8 +623,7 @@ def like(make: Any, drawn: Any = None) -> Any:
             return make(shape, *value, **named)  # type: ignore[no-any-return]
 
         apart = drawn and (lambda shape: of(shape, drawn))
-        lay = laid if drawn else filled
-        made = lay(of, input, memory_format=memory_format, apart=apart)
+        made = laid(of, input, memory_format, apart=apart, random=drawn is not None)
         return made if requires_grad is False else requiring(made, requires_grad)
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."

@@ -141,11 +141,6 @@ class Drawing(NamedTuple):
     size: int = 0  # of the vmap
     outer: Any = None  # the Drawing of the vmap around it
 
-    def same(self) -> set[int]:
-        """The levels whose elements all draw the same."""
-        around = self.outer.same() if self.outer else set()
-        return around | {self.level} if self.randomness == "same" else around
-
 
 drawing: ContextVar[Drawing | None] = ContextVar("drawing", default=None)
 """How random tensors are made inside the innermost vmap that this thread runs; None outside."""

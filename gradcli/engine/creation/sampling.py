@@ -101,13 +101,30 @@ def _made(
     return make(shape) if inside is None else inside.of(make, shape)
 
 
-def _inside_vmap() -> random.Drawing | None:
-    """What the vmaps around say of random numbers. Raises RuntimeFault (E0414) for an ``out=``."""
-    inside = random.drawing.get()
+def _inside_vmap(*parameters: Any) -> random.Drawing | None:
+    """What the vmaps around say of random numbers.
+
+    Raises RuntimeFault (E0414) for an ``out=`` inside of one, and for parameters that are a batch
+    of one that draws the same for all.
+    """
+    inside = around = random.drawing.get()
     if inside is not None and TARGET.get() is not None:
         said = "vmap: We do not support calling out variants of random operations inside of vmap."
         raise RuntimeFault("E0414", said, help="leave out= away")
+    ranks = {t.__gradcli_rank__ for value in parameters for t in _layers(value)}
+    while around is not None:
+        if around.randomness == "same" and around.level in ranks:
+            said = "Vmap does not currently support same randomness with a batched tensor input"
+            mend = 'draw the numbers outside, or write randomness="different"'
+            raise RuntimeFault("E0414", said, help=mend)
+        around = around.outer
     return inside
+
+
+def _layers(value: Any) -> Iterator[Any]:
+    while hasattr(value, "content"):
+        yield value
+        value = value.content
 
 
 def _target(shape: tuple[Any, ...]) -> Plain | None:
@@ -116,27 +133,13 @@ def _target(shape: tuple[Any, ...]) -> Plain | None:
     return out if out is not None and tuple(out.shape) == tuple(shape) else None
 
 
-def _refuse_same(*parameters: Any) -> None:
-    """Raise RuntimeFault (E0414) for parameters that are a batch of a vmap that draws the same."""
-    inside = random.drawing.get()
-    same = inside.same() if inside is not None else ()
-    for value in parameters:
-        while hasattr(value, "content"):
-            if value.__gradcli_rank__ in same:
-                said = "Vmap does not currently support same randomness with a batched tensor input"
-                mend = 'draw the numbers outside, or write randomness="different"'
-                raise RuntimeFault("E0414", said, help=mend)
-            value = value.content
-
-
 def _chosen(choose: Callable[[np.ndarray], np.ndarray], input: Tensor, dtype: DType) -> Tensor:
     """What ``choose`` draws by the numbers of ``input``, whose leading dimensions it keeps."""
 
     def of(value: Any) -> Any:
         return wrap(choose(value.array)[()], dtype) if isinstance(value, Plain) else value.over(of)
 
-    if _inside_vmap() is not None:
-        _refuse_same(input)
+    _inside_vmap(input)
     result: Tensor = beneath(input.detach(), of)
     return result
 
@@ -170,7 +173,7 @@ def normal(
     As in PyTorch the derivative by a mean or a deviation is 0: ``mean + std * randn_like(mean)``
     has one.
     """
-    _refuse_same(mean, std)
+    _inside_vmap(mean, std)
     given = [v for v in (mean, std) if isinstance(v, Tensor)]
     if given and (size is not None or dtype is not None):  # with numbers, also in tensors
         if size is None or any(v.ndim or v.requires_grad for v in given):
@@ -298,7 +301,7 @@ def randint_like(
     def draw(shape: tuple[int, ...]) -> Tensor:
         return randint(low, high, shape, dtype=kept, device=device, generator=generator)
 
-    made = laid(draw, input, memory_format=memory_format)
+    made = laid(draw, input, memory_format)
     return made if requires_grad is False else requiring(made, requires_grad)
 
 
@@ -315,7 +318,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
-    _refuse_same(input, p)
+    _inside_vmap(input, p)
     if isinstance(p, Tensor):
         raise not_a("number", "bernoulli", "p", 2, p, "write torch.bernoulli(p)")
     return _bernoulli(input, p, generator)
@@ -549,7 +552,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Write 1 with probability ``p``, else 0."""
-    _refuse_same(p)
+    _inside_vmap(p)
     if isinstance(p, Tensor):
         refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", p.dtype)
     several = isinstance(p, Tensor)
