@@ -660,6 +660,8 @@ def test_a_batch_is_drawn_for_as_a_whole_in_the_order_of_its_memory(draw, order)
     assert torch.equal(dropped, drawn(torch.nn.functional.dropout, CHANCES)[0] > 0)
     rows = drawn(each(lambda v: torch.zeros_like(v, memory_format=torch.contiguous_format)), x)[0]
     assert rows.is_contiguous()
+    with pytest.raises(RuntimeError, match="required rank 4"):
+        vmap(lambda v: torch.zeros_like(v, memory_format=torch.channels_last))(x)
 
 
 def test_a_batch_under_a_tangent_and_of_windows_is_looked_at():

@@ -523,10 +523,8 @@ def memory_order(x: Any) -> list[int]:
     """The dimensions of a tensor as its entries lie in memory, in which PyTorch fills it."""
     x = primal(x)
     steps = x.own_array().strides if isinstance(x, Plain) else ()
-    if not steps:
-        return list(range(len(x.shape)))
-    if 0 in steps:
-        return told_apart([steps], x.shape)
+    if not steps or 0 in steps:
+        return told_apart([steps] * bool(steps), x.shape)
     return sorted(range(len(steps)), key=lambda d: -steps[d])
 
 
@@ -575,17 +573,13 @@ def beneath(x: Any, draw: Callable[[Any], Any], written: bool = False) -> Any:
         if around.randomness == "different":
             if own and not batched:
                 said = "vmap: Cannot ask for different inplace randomness on an unbatched tensor."
+                said += " This will appear like same randomness."
                 mend = "draw into a value that is mapped over, x.new_empty(3) for example"
-                raise RuntimeFault(
-                    "E0414", f"{said} This will appear like same randomness.", help=mend
-                )
+                raise RuntimeFault("E0414", said, help=mend)
             wide = around.size, *shape
             lying = lying.content if batched else OPERATORS["expand"](lying, wide)
         elif batched:
-            lying, own = (
-                (wrap(np.empty(shape), lying.dtype) if written else lying.content[0]),
-                False,
-            )
+            own, lying = False, wrap(np.empty(shape), lying.dtype) if written else lying.content[0]
         around = around.outer
 
     def make(_shape: tuple[int, ...]) -> Any:
@@ -612,10 +606,8 @@ def like(make: Any, drawn: Any = None) -> Any:
         rank = getattr(input, "__gradcli_rank__", 0)
         if not isinstance(input, Plain) and not (drawn and rank > 1):
             if rank > 1:
-                named |= {"device": device, "requires_grad": requires_grad}
-                if memory_format is dtypes.contiguous_format:
-                    named["memory_format"] = memory_format
-                return input.__gradcli_like__(create, *value, dtype=dtype, **named)
+                named |= {"requires_grad": requires_grad, "memory_format": memory_format}
+                return input.__gradcli_like__(create, *value, dtype=dtype, device=device, **named)
             raise words.no_tensor(create.__name__, input)
         named.update(dtype=input.dtype if dtype is None else dtype, device=device)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -335,13 +334,12 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
         refuse_kinds("bool int complex", "bernoulli_tensor_cpu_p_", input.dtype)
     refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
-    numbers = _drawn_by(chance, chance, generator)
-    out = (numbers(tuple(input.shape)) < chance).to(input.dtype)
+    out = (_drawn_by(chance, chance, generator, input.shape) < chance).to(input.dtype)
     return _from(input, out, "NotImplemented" if p is not None else "BernoulliBackward0")
 
 
-def _drawn_by(chance: Any, in_order: Any, generator: Any) -> Callable[..., Tensor]:
-    """What draws the uniform numbers of a shape that are compared with ``chance``.
+def _drawn_by(chance: Any, in_order: Any, generator: Any, shape: Any) -> Any:
+    """The uniform numbers of a shape that are compared with ``chance``.
 
     Raises RuntimeFault (E0304) where that, as the numbers are drawn ``in_order``, is none.
     """
@@ -354,7 +352,7 @@ def _drawn_by(chance: Any, in_order: Any, generator: Any) -> Callable[..., Tenso
         rand((first,), dtype=kind, generator=generator)  # the draws before it move the generator
         said = f"bernoulli_ expects p to be in [0, 1], but got p={chance:.6g}" if one else _IMPROPER
         raise bad_value(f"{known[first]} is no probability", torch=said)
-    return partial(rand, dtype=kind, generator=generator)
+    return rand(tuple(shape), dtype=kind, generator=generator)
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
@@ -561,13 +559,13 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     graph = p if isinstance(p, Plain) and p.edge is not None else None
 
     def compared(numbers: Tensor) -> Tensor:
-        out = (numbers < p).to(self.dtype)
+        out: Tensor = (numbers < p).to(self.dtype)
         return out if graph is None else _from(chances, out, "")
 
     return _written(
         self,
         f"BernoulliBackward{2 - several}",
-        lambda shape: _drawn_by(p, in_order, generator)(shape),
+        lambda shape: _drawn_by(p, in_order, generator, shape),
         *[graph] * several,
         made=compared,
     )
