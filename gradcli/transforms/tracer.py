@@ -496,6 +496,10 @@ class Layer(Slots, Operand):
         """The same level around what ``change`` makes of the content."""
         raise NotImplementedError
 
+    def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
+        like = self.content._like if isinstance(self.content, Layer) else super()._like
+        return like(make, size, *value, **options)
+
     def frozen(self) -> Any:
         """This value as it is, whatever is written to it later."""
         return self.over(lambda part: part.frozen() if isinstance(part, Layer) else _frozen(part))

@@ -531,12 +531,12 @@ def memory_order(x: Any) -> list[int]:
 def laid(
     draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None, *,
     written: bool = False, apart: Callable[[tuple[int, ...]], Tensor] | None = None,
-    random: bool = True,
+    fixed: bool = False,
 ) -> Tensor:  # fmt: skip
     """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked.
 
     ``apart`` draws where the entries do not lie in rows; what is ``written`` to lies in them only
-    without gaps. For batches see ``beneath``, which what is not ``random`` does without.
+    without gaps. For batches see ``beneath``, which what is ``fixed`` does without.
     """
 
     def filled(x: Any) -> Any:
@@ -554,7 +554,7 @@ def laid(
             return wrap(numbers.array.transpose(back), numbers.dtype)  # of its own, and no view
         return numbers.permute(*back)
 
-    found: Tensor = beneath(x, filled, written) if random else filled(x)
+    found: Tensor = filled(x) if fixed else beneath(x, filled, written)
     return found
 
 
@@ -615,7 +615,7 @@ def like(make: Any, drawn: Any = None) -> Any:
             return make(shape, *value, **named)  # type: ignore[no-any-return]
 
         apart = drawn and (lambda shape: of(shape, drawn))
-        made = laid(of, input, memory_format, apart=apart, random=drawn is not None)
+        made = laid(of, input, memory_format, apart=apart, fixed=drawn is None)
         return made if requires_grad is False else requiring(made, requires_grad)
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."
