@@ -571,7 +571,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     )
 
 
-def _uniform(shape: tuple[int, ...], generator: Any) -> Tensor:
+def _uniform(shape: tuple[int, ...], generator: Any) -> Any:
     """Uniform numbers of float64 that are to become those of another distribution."""
     return rand(shape, dtype=float64, generator=generator)
 
