@@ -33,9 +33,14 @@ def in_columns(x: Any) -> Any:
     return np.swapaxes(in_rows(np.swapaxes(x, -1, -2)), -1, -2) if np.ndim(x) > 1 else x
 
 
-def copy_order(x: Any) -> Any:
-    """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
-    return "C" if 0 in x.strides else "K"
+def copied(x: Any, dtype: Any = None) -> Any:
+    """A copy of ``x``, or its numbers in another ``dtype``, that lies in memory as ``x`` does.
+
+    What is expanded lies where nothing tells it apart, as PyTorch puts it.
+    """
+    found = x.astype(dtype or x.dtype, "K")
+    steps = tuple(map(abs, x.strides))
+    return in_order(found, told_apart([steps], x.shape)) if 0 in steps else found
 
 
 def laid_as(found: Any, *operands: Any) -> Any:

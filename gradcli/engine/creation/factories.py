@@ -24,7 +24,7 @@ from gradcli.engine.record.composite import by_element, named, primal
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.dims import copy_order, format_order, in_format, told_apart
+from gradcli.ops.dims import copied, format_order, in_format, told_apart
 from gradcli.ops.errors import (
     OverflowFault,
     RuntimeFault,
@@ -72,7 +72,7 @@ def tensor(
         if wanted is not None and wanted is not found:
             _check_range(array, wanted)
     target = wanted or found
-    array = np.array(array, dtype=target.numpy, order=copy_order(array))
+    array = copied(np.asarray(array), target.numpy)
     return finish(array[()] if not array.ndim else array, target, requires_grad, device)
 
 

@@ -553,6 +553,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     _inside_vmap(p)
     if isinstance(p, Tensor):
         refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", p.dtype)
+    refuse_kinds("complex", "bernoulli_scalar_cpu_", self.dtype)
     several = isinstance(p, Tensor)
     chances = OPERATORS["expand"](p, tuple(self.shape)) if isinstance(p, Plain) else p
     in_order = chances.detach().permute(*memory_order(self)) if isinstance(p, Plain) else p
