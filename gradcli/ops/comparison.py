@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.declaration.batching import reduced
-from gradcli.ops.dims import Dims, copy_order, named_dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, in_order, named_dims, normal_dim, normal_dims, told_apart
 from gradcli.ops.errors import UnwrittenFault, bad_dtype, bad_value
 from gradcli.ops.kinds import constant, elementwise, step
 from gradcli.ops.operator import Operator
@@ -154,9 +154,8 @@ def _argsort(x: Any, dim: int = -1, descending: bool = False) -> Any:
     if not x.ndim:
         return np.zeros_like(x, dtype=np.int64)
     if not x.flags.c_contiguous:  # laid out as x is
-        found = np.empty_like(x, np.int64, copy_order(x))
-        np.copyto(found, _argsort(x.copy("C"), dim, descending))
-        return found
+        found = _argsort(x.copy("C"), dim, descending)
+        return in_order(found, told_apart([x.strides], x.shape))
     if descending:
         # Stable in descending order too: sort the mirror image, then mirror the indices.
         mirror = (slice(None),) * dim + (slice(None, None, -1),)  # np.flip takes ten times as long

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.dims import copied_in, copy_order, format_order
+from gradcli.ops.dims import copied, copied_in, format_order
 from gradcli.ops.errors import bad_dtype
 from gradcli.ops.kinds import linear, step
 from gradcli.ops.memory_budget import LARGE, charge
@@ -19,13 +19,13 @@ def _cast(x: Any, dtype: Any = None) -> Any:
         x = x.real
     if x.size > LARGE:
         charge(x.size * dtype.itemsize)
-    return x.astype(dtype, copy_order(x))
+    return copied(x, dtype)
 
 
 def _clone(x: Any, memory_format: Any = None) -> Any:
     name = None if memory_format is None else getattr(memory_format, "name", memory_format)
     if name is None or name == "preserve_format":
-        return x.copy(copy_order(x))
+        return copied(x)
     if name == "contiguous_format":
         return x.copy("C")
     return copied_in(format_order(memory_format, x.ndim), x)

@@ -33,9 +33,14 @@ def in_columns(x: Any) -> Any:
     return np.swapaxes(in_rows(np.swapaxes(x, -1, -2)), -1, -2) if np.ndim(x) > 1 else x
 
 
-def copy_order(x: Any) -> Any:
-    """How a copy lies in memory: that of x.T as x.T does, that of an expanded x in rows."""
-    return "C" if 0 in x.strides else "K"
+def copied(x: Any, dtype: Any = None) -> Any:
+    """A copy of ``x``, or its numbers in another ``dtype``, that lies in memory as ``x`` does.
+
+    What is expanded lies where nothing tells it apart, as PyTorch puts it.
+    """
+    found = x.astype(dtype or x.dtype, "K")
+    steps = tuple(map(abs, x.strides))
+    return in_order(found, told_apart([steps], x.shape)) if 0 in steps else found
 
 
 def laid_as(found: Any, *operands: Any) -> Any:
@@ -52,6 +57,12 @@ def laid_as(found: Any, *operands: Any) -> Any:
             0 if n == 1 != wanted else step
             for (n, step), wanted in zip(given, shape[rank - x.ndim :], strict=True)
         ))  # fmt: skip
+    return in_order(found, told_apart(steps, shape))
+
+
+def told_apart(steps: Any, shape: Any) -> list[int]:
+    """The dimensions of a ``shape``, outermost first, by what their ``steps`` are in operands."""
+    rank = len(shape)
     order = list(range(rank))[::-1]  # from the innermost
     for i in range(1, rank):
         here = i
@@ -62,7 +73,7 @@ def laid_as(found: Any, *operands: Any) -> Any:
                 here = k
             elif inside is False:
                 break
-    return in_order(found, order[::-1])
+    return order[::-1]
 
 
 def _inside(a: int, b: int, steps: Sequence[Sequence[int]], shape: Sequence[int]) -> bool | None:

@@ -16,7 +16,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, beside, grid, writable_copy, zeros
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import index_parts, of_index, of_write
-from gradcli.ops.dims import copy_order, in_rows, normal_dim, strided_view
+from gradcli.ops.dims import copied, in_rows, normal_dim, strided_view
 from gradcli.ops.errors import IndexFault, bad_shape
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_copies, charge_shape
@@ -311,7 +311,7 @@ unfold: Operator = linear(
 
 
 def _put(x: Any, value: Any, index: Any = (), onward: bool = False) -> Any:
-    out = x.copy(copy_order(x)) if x.__class__ is np.ndarray else writable_copy(x)
+    out = copied(x) if x.__class__ is np.ndarray else writable_copy(x)
     write(out, index, value)
     return out
 

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.ops.conversion import clone
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.dims import copy_order, in_format, in_rows, normal_dim, suggested_format
+from gradcli.ops.dims import copied, in_format, in_rows, normal_dim, suggested_format
 from gradcli.ops.errors import ValueFault, bad_shape, bad_size
 from gradcli.ops.indexing import getitem
 from gradcli.ops.kinds import linear
@@ -191,7 +191,7 @@ def _widths(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
 def _pad(x: Any, pad: Sequence[int] = ()) -> Any:
     widths = _widths(pad, np.ndim(x))
     if not any(pad):
-        return np.copy(x, copy_order(x))
+        return copied(x)
     shape = [n + a + b for n, (a, b) in zip(np.shape(x), widths, strict=True)]
     charge_shape(shape, x.itemsize)
     out = zeros(x, shape)

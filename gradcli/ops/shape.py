@@ -19,7 +19,7 @@ from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import (
     Dims,
-    copy_order,
+    copied,
     in_format,
     in_rows,
     named_dims,
@@ -463,7 +463,7 @@ def _flip(x: Any, dims: Dims = None) -> Any:
     for d in named_dims(dims, len(index)):
         index[d] = slice(None, None, -1)
     # A copy: a write to the result must not show in x, as it would in NumPy's view.
-    return x[(*index, ...)].copy(copy_order(x))
+    return copied(x[(*index, ...)])
 
 
 flip: Operator = linear(

@@ -355,10 +355,8 @@ class Batched(Layer):
         return made
 
     def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
-        full = (self.count, *size)
-        if isinstance(self.value, Layer):
-            return Batched(self.value._like(make, full, *value, **options), self.__gradcli_rank__)
-        return Batched(super()._like(make, full, *value, **options), self.__gradcli_rank__)
+        made = super()._like(make, (self.count, *size), *value, **options)
+        return Batched(made, self.__gradcli_rank__)
 
     @property
     def count(self) -> int:

@@ -304,11 +304,6 @@ class Dual(Layer):
     def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
         return create(self.primal, *value, **options)
 
-    def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
-        if isinstance(self.primal, Layer):
-            return self.primal._like(make, size, *value, **options)
-        return super()._like(make, size, *value, **options)
-
     def detach(self) -> Any:
         """The primal alone, outside the graph."""
         return self.primal.detach()

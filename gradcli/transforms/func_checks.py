@@ -14,7 +14,7 @@ def drawn(shape: Any) -> str:
     """The structure of a tree with a star for each leaf: ``{'a': *, 'b': (*, *)}``."""
     if shape is None:
         return "*"
-    kind, keys, shapes = shape
+    kind, _, keys, shapes = shape
     inner = [drawn(part) for part, _ in shapes]
     if isinstance(keys, list):
         return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(keys, inner, strict=True)) + "}"

@@ -419,7 +419,8 @@ class Operand(Conversions):
         """Raises UnwrittenFault (E0412): the value has no memory of its own."""
         raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
-    __deepcopy__ = __reduce_ex__ = storage = untyped_storage
+    __deepcopy__ = __reduce_ex__ = storage = set_ = is_set_to = untyped_storage
+    apply_ = map_ = map2_ = untyped_storage
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -500,6 +501,10 @@ class Layer(Slots, Operand):
     def over(self, change: Callable[[Any], Any]) -> Any:
         """The same level around what ``change`` makes of the content."""
         raise NotImplementedError
+
+    def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
+        like = self.content._like if isinstance(self.content, Layer) else super()._like
+        return like(make, size, *value, **options)
 
     def frozen(self) -> Any:
         """This value as it is, whatever is written to it later."""

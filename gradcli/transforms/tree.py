@@ -1,8 +1,8 @@
-"""Nested tuples, lists and dicts of values, as arguments and results of transformed functions."""
+"""Nested collections of values, as arguments and results of transformed functions."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +10,13 @@ from gradcli.engine.named_tuples import Results
 from gradcli.ops.errors import ValueFault
 
 _DEPTH = 64
+_MADE_WITH = {defaultdict: "default_factory", deque: "maxlen"}
 
 
 def is_tree(value: Any) -> bool:
     """Whether a value has parts: a tuple, with or without names for its places, a list, a dict."""
     kind = value.__class__
-    return kind in (tuple, list, dict, OrderedDict) or (
+    return kind in (tuple, list, dict, OrderedDict, *_MADE_WITH) or (
         isinstance(value, tuple) and (isinstance(value, Results) or hasattr(kind, "_fields"))
     )
 
@@ -37,21 +38,23 @@ def flatten(tree: Any, depth: int = 0) -> tuple[list, Any]:
         found, shape = flatten(part, depth + 1)
         leaves += found
         shapes.append((shape, len(found)))
-    return leaves, (tree.__class__, names, shapes)
+    kind = tree.__class__
+    own = {_MADE_WITH[kind]: getattr(tree, _MADE_WITH[kind])} if kind in _MADE_WITH else {}
+    return leaves, (kind, own, names, shapes)
 
 
 def unflatten(leaves: list, shape: Any) -> Any:
     """The tree of ``shape`` with ``leaves`` in it."""
     if shape is None:
         return leaves[0]
-    kind, names, shapes = shape
+    kind, own, names, shapes = shape
     parts, start = [], 0
     for inner, count in shapes:
         parts.append(unflatten(leaves[start : start + count], inner))
         start += count
     if names is not None:
-        return kind(zip(names, parts, strict=True))
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+        return kind(*own.values(), zip(names, parts, strict=True))
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts, **own)
 
 
 def over(function: Callable[[Any], Any], tree: Any) -> Any:

@@ -141,10 +141,7 @@ def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
         drawn = make(full) if outer is None else outer.of(make, full)
         return Batched(drawn, level) if randomness == "different" else drawn
 
-    same = frozenset((level,) if randomness == "same" else ())
-    if outer is not None:
-        return random.Drawing(draw, randomness, same=same | outer.same)
-    return random.Drawing(draw, randomness, level, same)
+    return random.Drawing(draw, randomness, level, count, outer)
 
 
 def _by_chunks(
@@ -196,10 +193,8 @@ def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
             inner = [dim] * len(parts)
         elif isinstance(dim, dict) and isinstance(value, dict) and dim.keys() == value.keys():
             inner = [dim[name] for name in value]
-        elif isinstance(dim, tuple | list) and not isinstance(value, dict):
+        elif not isinstance(dim, dict) and dim.__class__ is value.__class__:
             inner = list(dim)
-            if dim.__class__ is not value.__class__:
-                raise _not_dims(what, dim)
         else:
             raise _not_dims(what, dim)
         if len(inner) != len(parts):

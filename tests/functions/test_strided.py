@@ -158,3 +158,18 @@ def test_a_new_dimension_of_size_1_repeats_nothing(size, wanted):
     assert torch.zeros(5).expand(size).stride() == wanted
     assert torch.zeros(5, 2)[:, 1].expand(size).stride() == tuple(2 * n for n in wanted)
     assert torch.tensor(1.0).expand(2, 1).stride() == (0, 0)
+
+
+@pytest.mark.parametrize(("order", "expanded", "steps"), [
+    ((0, 1, 2), 0, (18, 3, 1)), ((2, 0, 1), 0, (18, 1, 6)), ((2, 0, 1), 1, (1, 5, 30)),
+    ((1, 2, 0), 2, (3, 15, 1)), ((2, 1, 0), 1, (1, 5, 30)), ((1, 0, 2), 2, (3, 15, 1)),
+])  # fmt: skip
+def test_copies_of_what_is_expanded_lie_as_the_other_dimensions_do(order, expanded, steps):
+    x = torch.arange(90.0).reshape(*((5, 6, 3)[d] for d in order))
+    x = x.permute(*(order.index(d) for d in range(3)))
+    x = x.select(expanded, 0).unsqueeze(expanded).expand(5, 6, 3)
+    for copy in (x.clone(), x.double(), x.flip(1), x.to(torch.float32, copy=True),
+                 torch.nn.functional.pad(x, (0, 0)), torch.rand_like(x)):  # fmt: skip
+        assert copy.stride() == steps
+    assert torch.equal(x.clone(), x) and torch.equal(x.double(), x)
+    assert torch.equal(x.argsort(0), x.contiguous().argsort(0))

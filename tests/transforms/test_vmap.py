@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+from collections import OrderedDict, defaultdict, deque
 from itertools import product
 
 import numpy as np
@@ -337,6 +338,32 @@ def test_numbers_drawn_by_a_batch_are_those_of_one_long_draw(draw):
             vmap(draw, randomness=randomness)(chances)
 
 
+@pytest.mark.parametrize("made", [
+    lambda v: deque([v], maxlen=3), lambda v: defaultdict(list, {0: v}),
+    lambda v: OrderedDict({0: v}),
+])  # fmt: skip
+def test_collections_of_the_standard_library_are_nested_values(made):
+    tree = made(torch.rand(3, 2))
+    found = vmap(lambda t: (t, t[0] * 2))(tree)
+    assert torch.equal(found[1], tree[0] * 2)
+    slopes = torch.func.grad(lambda t: t[0].square().sum())(tree)
+    pushed = torch.func.jvp(lambda t: t, (tree,), (tree,))[1]
+    for value, want in ((found[0], tree[0]), (slopes, tree[0] * 2), (pushed, tree[0])):
+        assert type(value) is type(tree) and torch.equal(value[0], want)
+        for own in ("maxlen", "default_factory"):
+            assert getattr(value, own, None) == getattr(tree, own, None)
+
+
+@pytest.mark.parametrize("access", [
+    lambda v: v.storage(), lambda v: v.set_(V), lambda v: v.apply_(abs),
+    lambda v: v.map_(v, max), lambda v: v.is_set_to(v),
+])  # fmt: skip
+def test_memory_of_a_value_of_a_transform_is_refused(access):
+    for transform in (vmap, lambda f: lambda v: torch.func.jvp(f, (v,), (v,))):
+        with pytest.raises(NotImplementedError):
+            transform(access)(torch.rand(3))
+
+
 def test_randomness():
     x = torch.zeros(3)
     with pytest.raises(RuntimeError, match="called random operation while in randomness error"):
@@ -602,13 +629,39 @@ def test_a_draw_that_is_refused_leaves_the_generator_where_it_was(call, target):
     assert torch.randn(2).tolist() == expected
 
 
-def test_chances_in_a_tensor_are_drawn_by_in_the_order_of_the_batchs_memory():
-    p = torch.full((3, 3), 0.5)
-    torch.manual_seed(7)
-    found = vmap(lambda t: t.bernoulli_(p), -1, randomness="different")(torch.ones(3, 3, 4))
-    torch.manual_seed(7)
-    whole = torch.ones(3, 3, 4).bernoulli_(torch.full((3, 3, 4), 0.5))
-    assert torch.equal(found, whole.movedim(-1, 0))
+CHANCES = torch.arange(24.0).reshape(2, 3, 4) / 24
+
+
+@family("draw", [
+    lambda x, p: x.bernoulli_(p), lambda x, p: x.uniform_(), lambda x, p: x.normal_(),
+    lambda x, p: torch.rand_like(x), lambda x, p: torch.randn_like(x),
+    lambda x, p: torch.randint_like(x, 90), lambda x, p: torch.poisson(9 * x),
+    lambda x, p: torch.multinomial(x.reshape(-1, x.shape[-1]), 3).reshape(*x.shape[:-1], 3),
+])  # fmt: skip
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
+def test_a_batch_is_drawn_for_as_a_whole_in_the_order_of_its_memory(draw, order):
+    x = CHANCES.permute(order).contiguous().permute(*np.argsort(order).tolist())
+
+    def drawn(function, *args):
+        torch.manual_seed(7)
+        return function(*(v.clone() for v in args)), torch.rand(1)
+
+    want = drawn(draw, x, CHANCES)
+    each = functools.partial(vmap, randomness="different")
+    for function in (each(draw), each(each(draw))):
+        found = drawn(function, x, CHANCES)
+        assert all(map(torch.equal, found, want))
+    alike = functools.partial(vmap, randomness="same")
+    like = torch.rand_like, torch.randn_like, lambda v: torch.randint_like(v, 90)
+    for one in like:  # as one element lies
+        element = drawn(one, x[0])[0]
+        assert torch.equal(drawn(alike(one), x)[0], torch.stack([element] * 2))
+    dropped = drawn(lambda v: each(torch.nn.functional.dropout)(v) > 0, x)[0]  # in rows
+    assert torch.equal(dropped, drawn(torch.nn.functional.dropout, CHANCES)[0] > 0)
+    rows = drawn(each(lambda v: torch.zeros_like(v, memory_format=torch.contiguous_format)), x)[0]
+    assert rows.is_contiguous()
+    with pytest.raises(RuntimeError, match="required rank 4"):
+        vmap(lambda v: torch.zeros_like(v, memory_format=torch.channels_last))(x)
 
 
 def test_a_batch_under_a_tangent_and_of_windows_is_looked_at():

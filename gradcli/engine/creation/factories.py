@@ -24,7 +24,7 @@ from gradcli.engine.record.composite import by_element, named, primal
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.ops.dims import copy_order, format_order, in_format
+from gradcli.ops.dims import copied, format_order, in_format, told_apart
 from gradcli.ops.errors import (
     OverflowFault,
     RuntimeFault,
@@ -72,7 +72,7 @@ def tensor(
         if wanted is not None and wanted is not found:
             _check_range(array, wanted)
     target = wanted or found
-    array = np.array(array, dtype=target.numpy, order=copy_order(array))
+    array = copied(np.asarray(array), target.numpy)
     return finish(array[()] if not array.ndim else array, target, requires_grad, device)
 
 
@@ -523,41 +523,71 @@ def memory_order(x: Any) -> list[int]:
     """The dimensions of a tensor as its entries lie in memory, in which PyTorch fills it."""
     x = primal(x)
     steps = x.own_array().strides if isinstance(x, Plain) else ()
-    if not steps or 0 in steps:  # an expanded one has no order of its own
-        return list(range(len(x.shape)))
-    return sorted(range(len(steps)), key=lambda d: -steps[d])
+    return told_apart([steps] * bool(steps), x.shape)
 
 
 def laid(
-    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None,
-    whole: bool = True, apart: Callable[[tuple[int, ...]], Tensor] | None = None,
+    draw: Callable[[tuple[int, ...]], Tensor], x: Any, memory_format: Any = None, *,
+    written: bool = False, apart: Callable[[tuple[int, ...]], Tensor] | None = None,
+    fixed: bool = False,
 ) -> Tensor:  # fmt: skip
     """What ``draw`` gives for the shape of ``x``, drawn in the order of its memory, or as asked.
 
-    That of a batch with numbers of their own counts as a ``whole``. ``apart`` draws where the
-    entries do not lie in rows.
+    ``apart`` draws where the entries do not lie in rows; what is ``written`` to lies in them only
+    without gaps. For batches see ``beneath``, which what is ``fixed`` does without.
     """
-    x, inside = primal(x), random.drawing.get() if whole else None
-    level = inside.level if inside is not None and inside.randomness == "different" else 0
-    if level and x.__gradcli_rank__ == level and isinstance(primal(x.content), Plain):
+
+    def filled(x: Any) -> Any:
+        x = primal(x)
+        kept = memory_format in (None, dtypes.preserve_format)
+        order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
+        sized = [d for d in order if x.shape[d] != 1]
+        gaps = written and isinstance(x, Plain) and not x.own_array().flags.c_contiguous
+        of = apart if apart is not None and (gaps or sized != sorted(sized)) else draw
+        if order == sorted(order):
+            return of(tuple(x.shape))
+        numbers = of(tuple(x.shape[d] for d in order))
+        back = np.argsort(order).tolist()
+        if isinstance(numbers, Plain):
+            return wrap(numbers.array.transpose(back), numbers.dtype)  # of its own, and no view
+        return numbers.permute(*back)
+
+    found: Tensor = filled(x) if fixed else beneath(x, filled, written)
+    return found
+
+
+def beneath(x: Any, draw: Callable[[Any], Any], written: bool = False) -> Any:
+    """What ``draw`` gives for ``x`` as it lies in memory below all vmaps, as those say of it.
+
+    Where one draws different numbers, that is the whole batch, else one element: a new one that
+    lies in rows where the numbers are to be ``written`` to all. Raises RuntimeFault (E0414) for
+    different numbers to be written to what is no batch.
+    """
+    x, inside = primal(x), random.drawing.get()
+    lying, around, own = x, inside, written
+    while around is not None and around.randomness != "error":
+        lying = primal(lying)
+        batched, shape = lying.__gradcli_rank__ == around.level, tuple(lying.shape)
+        if around.randomness == "different":
+            if own and not batched:
+                said = "vmap: Cannot ask for different inplace randomness on an unbatched tensor."
+                said += " This will appear like same randomness."
+                mend = "draw into a value that is mapped over, x.new_empty(3) for example"
+                raise RuntimeFault("E0414", said, help=mend)
+            wide = around.size, *shape
+            lying = lying.content if batched else OPERATORS["expand"](lying, wide)
+        elif batched:
+            own, lying = False, wrap(np.empty(shape), lying.dtype) if written else lying.content[0]
+        around = around.outer
+
+    def make(_shape: tuple[int, ...]) -> Any:
         before = random.drawing.set(None)
         try:
-            batch: Tensor = x.around(laid(draw, x.content, memory_format, apart=apart))
+            return draw(lying)
         finally:
             random.drawing.reset(before)
-        return batch
-    kept = memory_format in (None, dtypes.preserve_format)
-    order = memory_order(x) if kept else list(format_order(memory_format, len(x.shape)))
-    if order == sorted(order):
-        return draw(tuple(x.shape))
-    sized = [d for d in order if x.shape[d] != 1]
-    draw = draw if apart is None or sized == sorted(sized) else apart
-    numbers = draw(tuple(x.shape[d] for d in order))
-    back = np.argsort(order).tolist()
-    if isinstance(numbers, Plain):
-        return wrap(numbers.array.transpose(back), numbers.dtype)  # of its own, and no view
-    result: Tensor = numbers.permute(*back)
-    return result
+
+    return draw(x) if inside is None else inside.of(make, tuple(x.shape))
 
 
 def like(make: Any, drawn: Any = None) -> Any:
@@ -574,8 +604,8 @@ def like(make: Any, drawn: Any = None) -> Any:
         rank = getattr(input, "__gradcli_rank__", 0)
         if not isinstance(input, Plain) and not (drawn and rank > 1):
             if rank > 1:
-                named |= {"device": device, "requires_grad": requires_grad}
-                return input.__gradcli_like__(create, *value, dtype=dtype, **named)
+                named |= {"requires_grad": requires_grad, "memory_format": memory_format}
+                return input.__gradcli_like__(create, *value, dtype=dtype, device=device, **named)
             raise words.no_tensor(create.__name__, input)
         named.update(dtype=input.dtype if dtype is None else dtype, device=device)
 
@@ -583,7 +613,7 @@ def like(make: Any, drawn: Any = None) -> Any:
             return make(shape, *value, **named)  # type: ignore[no-any-return]
 
         apart = drawn and (lambda shape: of(shape, drawn))
-        made = laid(of, input, memory_format, apart=apart)
+        made = laid(of, input, memory_format, apart=apart, fixed=drawn is None)
         return made if requires_grad is False else requiring(made, requires_grad)
 
     doc = f"``{make.__name__}`` with the shape and the dtype of ``input``."

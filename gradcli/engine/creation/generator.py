@@ -137,8 +137,9 @@ class Drawing(NamedTuple):
 
     of: Callable[[Callable[[tuple[int, ...]], Any], tuple[int, ...]], Any]
     randomness: str  # "error", "same" or "different"
-    level: int = 0  # of the vmap, where it is the only one
-    same: frozenset[int] = frozenset()  # the levels whose elements all draw the same
+    level: int = 0
+    size: int = 0  # of the vmap
+    outer: Any = None  # the Drawing of the vmap around it
 
 
 drawing: ContextVar[Drawing | None] = ContextVar("drawing", default=None)

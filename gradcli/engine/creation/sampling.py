@@ -19,6 +19,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import (
+    beneath,
     finish,
     laid,
     like,
@@ -32,7 +33,7 @@ from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
-from gradcli.engine.record.composite import bottom, called, named, primal
+from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
 from gradcli.engine.record.inplace import check_writable, share_memory, written_twice
 from gradcli.engine.record.out import TARGET, may_be
@@ -93,13 +94,36 @@ def _made(
     """
     if device is not None:
         wrap(np.zeros(()), float64).to(device=device)
-    inside = random.drawing.get()
-    if inside is not None and TARGET.get() is not None:
-        said = "vmap: We do not support calling out variants of random operations inside of vmap."
-        raise RuntimeFault("E0414", said, help="leave out= away")
+    inside = _inside_vmap()
     if inside is None and (out := _target(shape)) is not None:
         return laid(make, out)
     return make(shape) if inside is None else inside.of(make, shape)
+
+
+def _inside_vmap(*parameters: Any) -> random.Drawing | None:
+    """What the vmaps around say of random numbers.
+
+    Raises RuntimeFault (E0414) for an ``out=`` inside of one, and for parameters that are a batch
+    of one that draws the same for all.
+    """
+    inside = around = random.drawing.get()
+    if inside is not None and TARGET.get() is not None:
+        said = "vmap: We do not support calling out variants of random operations inside of vmap."
+        raise RuntimeFault("E0414", said, help="leave out= away")
+    ranks = {t.__gradcli_rank__ for value in parameters for t in _layers(value)}
+    while around is not None:
+        if around.randomness == "same" and around.level in ranks:
+            said = "Vmap does not currently support same randomness with a batched tensor input"
+            mend = 'draw the numbers outside, or write randomness="different"'
+            raise RuntimeFault("E0414", said, help=mend)
+        around = around.outer
+    return inside
+
+
+def _layers(value: Any) -> Iterator[Any]:
+    while hasattr(value, "content"):
+        yield value
+        value = value.content
 
 
 def _target(shape: tuple[Any, ...]) -> Plain | None:
@@ -108,33 +132,14 @@ def _target(shape: tuple[Any, ...]) -> Plain | None:
     return out if out is not None and tuple(out.shape) == tuple(shape) else None
 
 
-def _refuse_same(*parameters: Any) -> None:
-    """Raise RuntimeFault (E0414) for parameters that are a batch of a vmap that draws the same."""
-    inside = random.drawing.get()
-    if inside is None or not inside.same:
-        return
-    for value in parameters:
-        while hasattr(value, "content"):
-            if value.__gradcli_rank__ in inside.same:
-                said = "Vmap does not currently support same randomness with a batched tensor input"
-                mend = 'draw the numbers outside, or write randomness="different"'
-                raise RuntimeFault("E0414", said, help=mend)
-            value = value.content
-
-
 def _chosen(choose: Callable[[np.ndarray], np.ndarray], input: Tensor, dtype: DType) -> Tensor:
     """What ``choose`` draws by the numbers of ``input``, whose leading dimensions it keeps."""
 
     def of(value: Any) -> Any:
         return wrap(choose(value.array)[()], dtype) if isinstance(value, Plain) else value.over(of)
 
-    value: Any = input.detach()
-    if random.drawing.get() is not None:  # inside vmap: each its own, unless all draw the same
-        _refuse_same(input)
-        value = value + _made(lambda shape: wrap(np.zeros(shape), float64), tuple(input.shape)).to(
-            value.dtype
-        )
-    result: Tensor = of(value)
+    _inside_vmap(input)
+    result: Tensor = beneath(input.detach(), of)
     return result
 
 
@@ -167,7 +172,7 @@ def normal(
     As in PyTorch the derivative by a mean or a deviation is 0: ``mean + std * randn_like(mean)``
     has one.
     """
-    _refuse_same(mean, std)
+    _inside_vmap(mean, std)
     given = [v for v in (mean, std) if isinstance(v, Tensor)]
     if given and (size is not None or dtype is not None):  # with numbers, also in tensors
         if size is None or any(v.ndim or v.requires_grad for v in given):
@@ -312,7 +317,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
-    _refuse_same(input, p)
+    _inside_vmap(input, p)
     if isinstance(p, Tensor):
         raise not_a("number", "bernoulli", "p", 2, p, "write torch.bernoulli(p)")
     return _bernoulli(input, p, generator)
@@ -329,18 +334,25 @@ def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
         refuse_kinds("bool int complex", "bernoulli_tensor_cpu_p_", input.dtype)
     refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
+    out = (_drawn_by(chance, chance, generator, input.shape) < chance).to(input.dtype)
+    return _from(input, out, "NotImplemented" if p is not None else "BernoulliBackward0")
+
+
+def _drawn_by(chance: Any, in_order: Any, generator: Any, shape: Any) -> Any:
+    """The uniform numbers of a shape that are compared with ``chance``.
+
+    Raises RuntimeFault (E0304) where that, as the numbers are drawn ``in_order``, is none.
+    """
     one = not isinstance(chance, Tensor)
     kind = float64 if one or chance.dtype is float64 else float32
-    known = np.ravel(chance if one else bottom(chance).array)
+    known = np.ravel(in_order if one else bottom(in_order).array)
     proper = (known >= 0) & (known <= 1)
     if not proper.all():
         first = int(np.argmin(proper))
         rand((first,), dtype=kind, generator=generator)  # the draws before it move the generator
-        said = f"bernoulli_ expects p to be in [0, 1], but got p={p:.6g}" if one else _IMPROPER
+        said = f"bernoulli_ expects p to be in [0, 1], but got p={chance:.6g}" if one else _IMPROPER
         raise bad_value(f"{known[first]} is no probability", torch=said)
-    numbers = rand(tuple(input.shape), dtype=kind, generator=generator)
-    out = (numbers < chance).to(input.dtype)
-    return _from(input, out, "NotImplemented" if one else "BernoulliBackward0")
+    return rand(tuple(shape), dtype=kind, generator=generator)
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
@@ -437,6 +449,7 @@ def multinomial(
         if np.any(np.add.reduce(weights, -1) <= 0):
             raise bad_value("invalid multinomial distribution (sum of probabilities <= 0)")
         rows = weights.shape[:-1]
+        weights = weights.reshape(-1, places) if len(rows) > 1 else weights
         charge_shape((*rows, num_samples))
         source = random.generator(generator)
         if replacement and num_samples > 1:
@@ -453,7 +466,7 @@ def multinomial(
         with np.errstate(divide="ignore", invalid="ignore"):
             np.divide(weights, waits, out=waits)
         best = np.argsort(np.negative(waits, out=waits), -1, kind="stable")[..., :num_samples]
-        return np.ascontiguousarray(best, np.int64)
+        return np.ascontiguousarray(best, np.int64).reshape(*rows, num_samples)
 
     return _chosen(places_of, input, int64)
 
@@ -480,30 +493,20 @@ def _continuous(name: str, shown: str, dtype: DType) -> None:
         )
 
 
-def _written(self: Tensor, name: str, draw: Callable[[], Tensor], *chances: Any) -> Tensor:
-    """``self``, with what ``draw`` gives, by ``chances``; ``name`` is what PyTorch calls the node.
+def _written(
+    self: Tensor, name: str, draw: Callable[[Any], Tensor], *chances: Any, apart: Any = None,
+    made: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor:  # fmt: skip
+    """``self``, with what ``draw`` gives for a shape, or ``made`` of that, by ``chances``.
 
-    Raises RuntimeFault (E0414) where that differs in a vmap. A write that is refused leaves the
-    generator where it was.
+    ``name`` is what PyTorch calls the node; for ``apart`` and what is refused see ``laid``. A write
+    that is refused leaves the generator where it was.
     """
-    inside = random.drawing.get()
-    differs = inside is not None and inside.randomness == "different"
-
-    def check(rank: int) -> None:
-        if differs and self.__gradcli_rank__ < rank:
-            raise RuntimeFault(
-                "E0414",
-                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This "
-                "will appear like same randomness.",
-                help="draw into a value that is mapped over, x.new_empty(3) for example",
-            )
-
-    check(inside.level if inside else 0)
     check_writable(bottom(self), ())
     if isinstance(self, Plain) and share_memory(self.own_array()):
         raise written_twice()
-    numbers = draw()
-    check(numbers.__gradcli_rank__)  # of a vmap in another
+    numbers = laid(draw, self, written=True, apart=apart)
+    numbers = numbers if made is None else made(numbers)
     before = wrap(self.array, self.dtype, self.edge) if isinstance(self, Plain) else self
     self.copy_(numbers)
     is_view = self.meta is not None and self.meta.base is not None
@@ -527,11 +530,8 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
                 f"std::numeric_limits<{self.dtype.scalar_name}>::max(), but found to={high:g} and "
                 f"from={low:g} which result in to-from to exceed the limit"
             )
-    return _written(
-        self,
-        "UniformBackward0",
-        lambda: laid(lambda shape: drawn("uniform", shape, self.dtype, generator, low, high), self),
-    )
+    of = self.dtype, generator, low, high
+    return _written(self, "UniformBackward0", lambda shape: drawn("uniform", shape, *of))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -539,50 +539,42 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     _numbers("normal_", mean, std)
     if std < 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
-    inside = random.drawing.get()
-    alike = inside is not None and inside.randomness != "different"
-    together = alike or bottom(self).own_array().flags.c_contiguous
-    draw = "normal" if together else "normals_in_pairs"
+    of = self.dtype, generator, mean, std
     return _written(
         self,
         "NormalBackward0",
-        lambda: laid(lambda shape: drawn(draw, shape, self.dtype, generator, mean, std), self),
+        lambda shape: drawn("normal", shape, *of),
+        apart=lambda shape: drawn("normals_in_pairs", shape, *of),
     )
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Write 1 with probability ``p``, else 0."""
-    _refuse_same(p)
+    _inside_vmap(p)
     if isinstance(p, Tensor):
         refuse_kinds("bool int", "bernoulli_tensor_cpu_p_", p.dtype)
-    own, several, given = bottom(self), isinstance(p, Tensor), p
+    refuse_kinds("complex", "bernoulli_scalar_cpu_", self.dtype)
+    several = isinstance(p, Tensor)
     chances = OPERATORS["expand"](p, tuple(self.shape)) if isinstance(p, Plain) else p
-    inside = random.drawing.get()
-    # A batch is filled as its memory lies, the chances of one element with those of all.
-    level = inside.level if inside is not None and inside.randomness == "different" else 0
-    filled = primal(self)
-    if level and isinstance(p, Plain) and filled.__gradcli_rank__ == level:
-        inner = primal(filled.content)
-        filled = inner if isinstance(inner, Plain) else filled
-    order = memory_order(filled)
-    if several and order != sorted(order):
-        p = p.expand(filled.shape).permute(*order)
+    in_order = chances.detach().permute(*memory_order(self)) if isinstance(p, Plain) else p
+    graph = p if isinstance(p, Plain) and p.edge is not None else None
 
-    def numbers() -> Tensor:
-        return laid(
-            lambda shape: _bernoulli(own.new_empty(shape), p, generator),
-            self,
-            whole=not several or isinstance(filled, Plain),
-        )
+    def compared(numbers: Tensor) -> Tensor:
+        out: Tensor = (numbers < p).to(self.dtype)
+        return out if graph is None else _from(chances, out, "")
 
-    if isinstance(given, Plain) and given.edge is not None:
-        return _written(self, "BernoulliBackward1", lambda: _from(chances, numbers(), ""), given)
-    return _written(self, f"BernoulliBackward{2 - several}", numbers, *[None] * several)
+    return _written(
+        self,
+        f"BernoulliBackward{2 - several}",
+        lambda shape: _drawn_by(p, in_order, generator, shape),
+        *[graph] * several,
+        made=compared,
+    )
 
 
-def _uniform(self: Tensor, generator: Any) -> Tensor:
+def _uniform(shape: tuple[int, ...], generator: Any) -> Any:
     """Uniform numbers of float64 that are to become those of another distribution."""
-    return laid(lambda shape: rand(shape, dtype=float64, generator=generator), self)
+    return rand(shape, dtype=float64, generator=generator)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -590,7 +582,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     _above_zero("exponential_", "lambda", lambd)
     return _written(
-        self, "ExponentialBackward0", lambda: -(-_uniform(self, generator)).log1p() / lambd
+        self, "ExponentialBackward0", lambda shape: -(-_uniform(shape, generator)).log1p() / lambd
     )
 
 
@@ -603,7 +595,7 @@ def cauchy_(
     return _written(
         self,
         "CauchyBackward0",
-        lambda: (math.pi * (_uniform(self, generator) - 0.5)).tan() * sigma + median,
+        lambda shape: (math.pi * (_uniform(shape, generator) - 0.5)).tan() * sigma + median,
     )
 
 
@@ -613,11 +605,9 @@ def log_normal_(
     """Write numbers whose logarithm is normal."""
     refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
     _above_zero("log_normal_", "std", std)
-    of = "normals_in_pairs", float64, generator, mean, std
+    of = float64, generator, mean, std
     return _written(
-        self,
-        "LogNormalBackward0",
-        lambda: laid(lambda shape: drawn(of[0], shape, *of[1:]), self).exp(),
+        self, "LogNormalBackward0", lambda shape: drawn("normals_in_pairs", shape, *of).exp()
     )
 
 
@@ -630,7 +620,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     return _written(
         self,
         "GeometricBackward0",
-        lambda: (_uniform(self, generator).log() / math.log1p(-p)).ceil(),
+        lambda shape: (_uniform(shape, generator).log() / math.log1p(-p)).ceil(),
     )
 
 
@@ -653,7 +643,7 @@ def random_(
     return _written(
         self,
         f"RandomBackward{form}",
-        lambda: laid(lambda shape: randint(*of, shape, dtype=self.dtype, **options), self),
+        lambda shape: randint(*of, shape, dtype=self.dtype, **options),
     )
 
 

@@ -25,7 +25,7 @@ from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import ARGUMENT, Meta, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import owner_of
-from gradcli.ops.dims import copy_order, in_rows, laid_as
+from gradcli.ops.dims import copied, in_rows, laid_as
 from gradcli.ops.errors import (
     Fault,
     OverflowFault,
@@ -295,7 +295,7 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
         elif a.dtype is target or (policy == "where" and not raw):
             raw.append(a.array)
         else:
-            raw.append(a.array.astype(target.numpy, copy_order(a.array)))
+            raw.append(copied(a.array, target.numpy))
     return raw
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from gradcli.engine.creation.factories import empty, laid, ones_like, zeros, zeros_like
+from gradcli.engine.creation.generator import drawing
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import bool_, bounds, contiguous_format, float16, float32, float64
 from gradcli.engine.record.arguments import Asked, Number
@@ -456,7 +457,8 @@ def _kept(input: Any, p: float, shape: tuple) -> Any:
     def draw(shape: tuple) -> Any:
         return bernoulli(empty(shape, dtype=input.dtype), 1.0 - p)
 
-    kept = laid(draw, input) if shape == tuple(input.shape) else draw(shape)
+    alone = drawing.get() is None and shape == tuple(input.shape)
+    kept = laid(draw, input) if alone else draw(shape)
     if input.dtype.kind < 2:  # after the draw, which moves the generator
         raise no_cast(float32, input.dtype, "write input.float()")
     return kept
