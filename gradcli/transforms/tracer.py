@@ -693,7 +693,6 @@ class Layer(Slots, Operand):
         bottom(self)._meta().version.bump()
         for tensor in tensors_of(self):
             if tensor.meta is not None:
-                tensor.meta.version.bump()
                 overtake(tensor)
         return self
 
