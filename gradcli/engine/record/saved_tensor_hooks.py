@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
-import numpy as np
-
 from gradcli.engine import source_location
-from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, freed
+from gradcli.engine.record.saved_values import constant
 from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
@@ -120,12 +118,6 @@ class Packed:
         out = len(self.entries) - 1
         found = [self[i] for i in reversed(range(out))]
         return iter((*found[::-1], self[out]))
-
-
-def constant(value: Any) -> Tensor:
-    """A number, or an array that no graph holds, as a tensor."""
-    array = np.asarray(value)
-    return wrap(array, dtype_of(array))
 
 
 class SavedTensor:

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Freed, Node, freed, more, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_edges, shown_name
-from gradcli.engine.record.saved_tensor_hooks import SavedTensor, constant
 from gradcli.engine.tensor.storage import Meta
-from gradcli.engine.tensor.tensor import Plain, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.declaration.node_names import OF_INDEX
 from gradcli.ops.operator import Operator, is_number
+
+if TYPE_CHECKING:
+    from gradcli.engine.record.saved_tensor_hooks import SavedTensor
 
 _SAVED = "_saved_"
 _OPERANDS = ("self", "other")
@@ -98,8 +101,16 @@ def _always(node: Node) -> Mapping[str, Any]:
     return found
 
 
+def constant(value: Any) -> Tensor:
+    """A number, or an array that no graph holds, as a tensor."""
+    array = np.asarray(value)
+    return wrap(array, dtype_of(array))
+
+
 def _raw(name: str, node: Node) -> SavedTensor:
     """The saved tensor ``name`` as the node keeps it. Raises AttributeError."""
+    from gradcli.engine.record.saved_tensor_hooks import SavedTensor
+
     word = name.removeprefix(_SAVED)
     if name not in saved_names(node):
         raise AttributeError(f"{type(node).__name__!r} object has no attribute '_raw{name}'")
