@@ -15,9 +15,8 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 from gradcli.engine import source_location
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, freed
-from gradcli.engine.record.saved_values import constant
 from gradcli.engine.tensor.storage import Meta, Version
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor, constant, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
 from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, bad_type
 from gradcli.ops.operator import is_number

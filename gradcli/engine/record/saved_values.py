@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Freed, Node, freed, more, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_edges, shown_name
 from gradcli.engine.tensor.storage import Meta
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, constant, wrap
 from gradcli.ops.declaration.node_names import OF_INDEX
 from gradcli.ops.operator import Operator, is_number
 
@@ -99,12 +98,6 @@ def _always(node: Node) -> Mapping[str, Any]:
     if "indices" in found:
         return {"indices": tuple(i if i is None else constant(i) for i in found["indices"])}
     return found
-
-
-def constant(value: Any) -> Tensor:
-    """A number, or an array that no graph holds, as a tensor."""
-    array = np.asarray(value)
-    return wrap(array, dtype_of(array))
 
 
 def _raw(name: str, node: Node) -> SavedTensor:

@@ -726,6 +726,12 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     return out
 
 
+def constant(value: Any) -> Tensor:
+    """A number, or an array that no graph holds, as a tensor."""
+    array = np.asarray(value)
+    return wrap(array, dtypes.dtype_of(array))
+
+
 if TYPE_CHECKING:
     Plain = Tensor
 else:
