@@ -53,8 +53,6 @@ def unique(
     charge_shape((3, *input.shape))
     axis = None if dim is None else normal_dim(dim, len(input.shape))
     if axis is not None:
-        if input.shape.count(0) > 1:
-            raise bad_shape("Number of zero sized dimensions is more than one")
         _refuse_empty(input, axis)
     values, inverse, counts = np.unique(
         input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
@@ -79,6 +77,8 @@ def _refuse_empty(input: Any, axis: int) -> None:
 
     IndexFault (E0305) for a number, which has no slices.
     """
+    if input.shape.count(0) > 1:
+        raise bad_shape("Number of zero sized dimensions is more than one")
     if input.size(axis) and input.shape.count(0):
         raise bad_shape("There are 0 sized dimensions, and they aren't selected")
 

@@ -369,14 +369,19 @@ def _norm(x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
     return _length(size, axes, keepdim, p)
 
 
-def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
-    """The derivative of the p-norm by each entry; ``out`` has the reduced dimensions kept."""
+def _norm_slope(t: Any, x: Any, out: Any, p: Any, dim: Dims) -> Any:
+    """``t`` times the derivative of the p-norm by each entry; in ``out`` the dimensions are kept.
+
+    A number of entries has none, whatever ``t`` is.
+    """
+    return zeros_like(x) if p == 0 else t * _norm_direction(x, out, p, dim)
+
+
+def _norm_direction(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     if p in (2, "fro", None):
         return direction(x, out)
     if p == 1:
         return unit(x)
-    if p == 0:
-        return zeros_like(x)
     if p in (np.inf, -np.inf):
         most = where((abs(x) == out) | (x != x), 1.0, zeros_like(x))  # NaN has a slope of 0
         return unit(x) * most / sum(most, dim, True)
