@@ -108,6 +108,8 @@ def _spread(name: str) -> Any:
             if (unbiased, keepdim) != (UNSAID, False):
                 raise bad_type(f"{name}() takes unbiased without other arguments, or by its name")
             unbiased, dim = dim, None
+        if unbiased is not UNSAID and correction is not None:
+            raise bad_type(f"{name}() takes unbiased or correction, not both")
         given = (1 if unbiased else 0) if correction is None else correction
         found = O[name](input, dim, given, keepdim)
         sizes = input.shape
