@@ -369,15 +369,8 @@ def _norm(x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
     return _length(size, axes, keepdim, p)
 
 
-def _norm_slope(t: Any, x: Any, out: Any, p: Any, dim: Dims) -> Any:
-    """``t`` times the derivative of the p-norm by each entry; in ``out`` the dimensions are kept.
-
-    A number of entries has none, whatever ``t`` is.
-    """
-    return zeros_like(x) if p == 0 else t * _norm_direction(x, out, p, dim)
-
-
-def _norm_direction(x: Any, out: Any, p: Any, dim: Dims) -> Any:
+def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
+    """The derivative of the p-norm by each entry; ``out`` has the reduced dimensions kept."""
     if p in (2, "fro", None):
         return direction(x, out)
     if p == 1:
@@ -397,7 +390,8 @@ def _norm_direction(x: Any, out: Any, p: Any, dim: Dims) -> Any:
 norm = reduction(
     "norm",
     _norm,
-    _norm_slope,
+    # A count moves with nothing, whatever arrives.
+    lambda t, x, out, p, dim: zeros_like(x) if p == 0 else t * _norm_slope(x, out, p, dim),
     dtypes="inexact",
     grad_name="LinalgVectorNormBackward0",
     node={"dims": True, "words": {"p": "ord"}},
