@@ -21,7 +21,7 @@ from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
 from gradcli.functions import reductions, statistics
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import normal_dims
 from gradcli.ops.errors import AssertionFault, IndexFault, UnwrittenFault, bad_argument, bad_dtype
 from gradcli.ops.torch_messages import NO_MASK
 
@@ -64,27 +64,20 @@ def _least(input: Any, dtype: Any, name: str = "amax") -> Any:
 _greatest = partial(_least, name="amin")
 
 
-def _dims(dim: Any) -> Any:
-    """All dimensions for an empty tuple, too."""
-    return None if isinstance(dim, tuple | list) and not dim else dim
-
-
 def _reduction(name: str, function: Callable, identity: Callable, what: str) -> Callable:
     def reduction(
         input: Asked, dim: Any = None, *, keepdim: Any = False, dtype: Any = None, mask: Mask = None
     ) -> Any:
         none = None if mask is None else identity(input, dtype)
         filled = _filled(input, mask, none, dtype)
-        return function(filled, _dims(dim), bool(keepdim))
+        return function(filled, normal_dims(dim, len(input.shape)), bool(keepdim))
 
     return named(reduction, name, f"{what} of the entries that count.")
 
 
-def _product(input: Any, dim: Any, keepdim: bool) -> Any:
+def _product(input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     """The product along one dimension after the other."""
-    rank = len(input.shape)
-    dims = range(rank) if dim is None else (dim,) if isinstance(dim, int) else dim
-    for d in sorted((normal_dim(d, rank) for d in dims), reverse=True):
+    for d in sorted(dims, reverse=True):
         input = _O["prod"](input, d, keepdim)
     return input if input.dtype.kind > 1 else input.to(dtypes.int64)
 
@@ -116,14 +109,14 @@ def logsumexp(
     input: Asked, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
 ) -> Any:
     """The logarithm of the sum of the exponentials of the entries that count."""
-    dims = tuple(range(len(input.shape))) if _dims(dim) is None else dim
-    found = _O["logsumexp"](_filled(input, mask, _least(input, dtype), dtype), dims, keepdim)
+    filled = _filled(input, mask, _least(input, dtype), dtype)
+    found = _O["logsumexp"](filled, normal_dims(dim, len(input.shape)), keepdim)
     return found.to(input.dtype if dtype is None else dtype)
 
 
 def _counts(input: Any, dim: Any, keepdim: Any, mask: Any) -> Any:
     ones = _O["ones_like"](input).detach()
-    return _O["sum"](_filled(ones, mask, 0), _dims(dim), bool(keepdim))
+    return _O["sum"](_filled(ones, mask, 0), dim, bool(keepdim))
 
 
 def mean(
@@ -167,7 +160,7 @@ def norm(
     """The ``ord``-norm of the entries that count."""
     order = 2.0 if ord is None else float(ord)
     filled = _filled(input, mask, float("inf") if order < 0 else 0.0, dtype)
-    return _O["norm"](filled, order, _dims(dim), bool(keepdim))
+    return _O["norm"](filled, order, dim, bool(keepdim))
 
 
 def var(

@@ -12,6 +12,7 @@ from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.ops.dims import laid_as
 from gradcli.ops.errors import TypeFault, bad_shape
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import not_a, sizes_differ
@@ -44,7 +45,8 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             raise bad_shape(said, torch=sizes_differ(*shapes)) from None
         kinds = "half float complex" if logic else "bool half float complex"
         refuse_kinds(kinds, f"{_KERNELS.get(name, name)}_cpu", target)
-        return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
+        found = np.asarray(ufunc(*pair)).astype(target.numpy)
+        return wrap(laid_as(found, *map(np.asarray, pair))[()], target)
 
     if sign == name:  # a function alone
         of_bits.__annotations__.clear()

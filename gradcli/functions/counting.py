@@ -51,11 +51,7 @@ def unique(
     _flags("unique", sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     refuse_kinds("complex", "unique", input.dtype)
     charge_shape((3, *input.shape))
-    axis = None if dim is None else normal_dim(dim, len(input.shape))
-    if axis is not None:
-        if input.shape.count(0) > 1:
-            raise bad_shape("Number of zero sized dimensions is more than one")
-        _refuse_empty(input, axis)
+    axis = _sliced(input, dim)
     values, inverse, counts = np.unique(
         input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
@@ -74,13 +70,20 @@ def _found(
     return out[0] if len(out) == 1 else tuple(out)
 
 
-def _refuse_empty(input: Any, axis: int) -> None:
-    """Raise RuntimeFault (E0301) for slices along ``axis`` that have no entries.
+def _sliced(input: Any, dim: int | None) -> int | None:
+    """``dim`` counted from 0, or None.
 
-    IndexFault (E0305) for a number, which has no slices.
+    Raises RuntimeFault (E0301) for slices along it that have no entries, IndexFault (E0305) for a
+    number, which has no slices.
     """
+    if dim is None:
+        return None
+    axis = normal_dim(dim, len(input.shape))
+    if input.shape.count(0) > 1:
+        raise bad_shape("Number of zero sized dimensions is more than one")
     if input.size(axis) and input.shape.count(0):
         raise bad_shape("There are 0 sized dimensions, and they aren't selected")
+    return axis
 
 
 @of_no_batch
@@ -94,17 +97,15 @@ def unique_consecutive(
     """
     _flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     refuse_kinds("complex", "unique", input.dtype)
-    axis = 0 if dim is None else normal_dim(dim, len(input.shape))
-    if dim is not None:
-        _refuse_empty(input, axis)
+    axis = _sliced(input, dim)
     rows = np.asarray(input.array)
-    rows = rows.ravel() if dim is None else np.moveaxis(rows, axis, 0)
+    rows = rows.ravel() if axis is None else np.moveaxis(rows, axis, 0)
     size = len(rows)
     first = np.ones(size, bool)
     first[1:] = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
     inverse = np.cumsum(first) - 1
     starts = np.append(np.flatnonzero(first), size)
-    values = np.moveaxis(rows[first], 0, axis)
+    values = np.moveaxis(rows[first], 0, axis or 0)
     if dim is None:
         inverse = inverse.reshape(input.shape)
     name = "unique_consecutive", "UniqueConsecutiveBackward0"

@@ -174,7 +174,7 @@ def _median_of(input: Any, skip: bool) -> Any:
     """
     flat = O["reshape"](input, (-1,))
     if not flat.numel():
-        if not flat.is_floating_point():
+        if flat.dtype.kind < 2:
             return input.new_full((), input.dtype is bool_ or bounds(input.dtype)[0])
         return O["sum"](flat) + float("nan")  # with a node: the gradient of nothing is nothing
     refuse_kinds("bool complex", "median_cpu", input.dtype)

@@ -486,19 +486,18 @@ def _roll(x: Any, shifts: Any = 1, dims: Dims = None) -> Any:
         if not isinstance(shift, int | np.integer):
             kind = type(shift).__name__
             raise bad_type(f"roll moves entries by whole numbers, not by a {kind}")
+    dims = () if dims is None else dims
     counts = [len(v) if isinstance(v, tuple | list) else 1 for v in (shifts, dims)]
     if not counts[0]:
         raise bad_value("`shifts` required")
-    if counts[0] != counts[1] and (dims is not None or counts[0] > 1):
-        raise bad_value(
-            f"shifts and dimensions must align. shifts: {counts[0]}, "
-            f"dims:{0 if dims is None else counts[1]}"
-        )
-    if dims is not None and not np.ndim(x):
+    if counts[0] != counts[1] and max(counts) > 1:
+        said = f"shifts and dimensions must align. shifts: {counts[0]}, dims:{counts[1]}"
+        raise bad_value(said)
+    if not counts[1]:
+        return in_rows(np.roll(x, shifts))
+    if not np.ndim(x):
         dim = dims if isinstance(dims, int) else dims[0]
         raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
-    if dims is None:
-        return in_rows(np.roll(x, shifts))
     return in_format(np.roll(x, shifts, _in_turn(dims, np.ndim(x))), suggested_format(x))
 
 

@@ -462,6 +462,7 @@ def test_factors_may_stand_among_tensors_as_in_pytorchs_older_order():
     assert gradcli.pinverse(x, rcond=0.9).tolist() == gradcli.pinverse(x, 0.9).tolist()
     assert gradcli.softmax(gradcli.zeros(0, dtype=gradcli.int64), 0).dtype is gradcli.int64
     assert gradcli.zeros(0, dtype=gradcli.bool).median().item() is True
+    assert gradcli.zeros(0, dtype=gradcli.complex64).median().isnan()
 
 
 def test_a_formula_takes_whole_numbers_that_python_refuses():

@@ -191,6 +191,7 @@ def roll(x: Symbol, shifts: Any = 1, dims: Any = None) -> Symbol:
 
     Raises a fault (E0701) for a matrix without a dimension given.
     """
+    dims = None if dims == () else dims
     if dims is None and len(x.axes) > 1:
         raise no_closed_form("`roll` of a flattened matrix (give a dimension)")
     x = apart(x)

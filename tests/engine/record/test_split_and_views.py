@@ -280,6 +280,16 @@ def test_a_copy_lies_in_memory_as_what_it_is_of():
     assert torch.func.vmap(steps)(torch.ones(2, 2, 3)).tolist() == [[1, 3, 2, 1]] * 2
 
 
+def test_what_is_made_of_two_layouts_lies_as_the_first():
+    rows = torch.arange(12).view(2, 3, 2)
+    turned = rows.transpose(0, 2)
+    for function in (torch.add, torch.fmax, torch.gcd, torch.bitwise_or, torch.bitwise_left_shift):
+        assert function(turned, rows).stride() == (1, 2, 6), function
+        assert function(rows, turned).stride() == (6, 2, 1), function
+        assert function(turned, rows[0, 0]).stride() == (1, 2, 6), function
+    assert (turned | 3).stride() == (3 ^ turned).stride() == (1, 2, 6)
+
+
 def test_rows_of_a_loop_are_views_of_one_unbind():
     y = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 1
     for loop in (lambda: [row.mul_(2) for row in y], lambda: next(iter(enumerate(y)))[1].zero_()):
