@@ -81,6 +81,15 @@ def test_a_view_without_entries_grows_where_it_begins():
     x.expand(3, 4)[:, 2:2].fill_(1.0)  # of whose entries none lie in one place
 
 
+def test_complex_numbers_lie_in_pairs_whatever_the_step_along_one():
+    x = torch.arange(6.0, requires_grad=True)
+    pairs = torch.view_as_complex((x * 1).as_strided((1, 2, 2), (3, 2, 1), 2))
+    assert pairs.tolist() == [[2 + 3j, 4 + 5j]] and pairs._is_view()
+    assert torch.autograd.grad(pairs.imag.sum(), x)[0].tolist() == [0, 0, 0, 1, 0, 1]
+    with pytest.raises(RuntimeError, match="stride divisible by 2"):
+        torch.view_as_complex(x.as_strided((2, 2), (3, 1)))
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_gradients_of_every_order(turned):
     x = torch.arange(6.0, dtype=torch.double).view(2, 3).add(0.5).requires_grad_()
