@@ -116,8 +116,9 @@ class Storage:
     size = __len__ = nbytes
 
     def entries(self, dtype: dtypes.DType) -> np.ndarray:
-        """All of it as entries of a type, in the order in which they lie there."""
-        return self.array.ravel(order="K").view(dtype.numpy)
+        """As many entries of a type as it has room for, in the order in which they lie there."""
+        flat = self.array.ravel(order="K").view(np.uint8)
+        return flat[: flat.size - flat.size % dtype.itemsize].view(dtype.numpy)
 
 
 class TypedStorage(Storage):
