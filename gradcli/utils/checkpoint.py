@@ -70,23 +70,23 @@ class _Enough(Exception):
 
 
 @contextlib.contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def _setting(name: str, value: bool | None) -> Iterator[None]:
+    before = getattr(_local, name)
+    setattr(_local, name, value)
+    try:
+        yield
+    finally:
+        setattr(_local, name, before)
+
+
+def set_checkpoint_early_stop(enable: bool) -> contextlib.AbstractContextManager[None]:
     """Whether checkpoints made inside stop their second run early; they do by themselves."""
-    before, _local.early_stop = _local.early_stop, enable
-    try:
-        yield
-    finally:
-        _local.early_stop = before
+    return _setting("early_stop", enable)
 
 
-@contextlib.contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> contextlib.AbstractContextManager[None]:
     """Whether checkpoints made inside explain a second run that differs, whatever they say."""
-    before, _local.debug = _local.debug, enabled
-    try:
-        yield
-    finally:
-        _local.debug = before
+    return _setting("debug", enabled)
 
 
 def noop_context_fn() -> tuple[Any, Any]:
@@ -360,18 +360,12 @@ def checkpoint_sequential(
         raise bad_argument(said)
 
     def part(start: int, end: int) -> Callable[[Any], Any]:
-        def run(value: Any) -> Any:
-            for function in functions[start:end]:
-                value = function(value)
-            return value
+        return functools.partial(functools.reduce, lambda value, f: f(value), functions[start:end])
 
-        return run
-
-    start = 0
-    while start + size < len(functions) and start // size < segments - 1:
+    last = size * (segments - 1)
+    for start in range(0, last, size):
         input = checkpoint(
             part(start, start + size), input, use_reentrant=use_reentrant,
             preserve_rng_state=preserve_rng_state,
         )  # fmt: skip
-        start += size
-    return part(start, len(functions))(input)
+    return part(last, len(functions))(input)
