@@ -25,6 +25,7 @@ from gradcli.ops.dims import (
     named_dims,
     normal_dim,
     normal_dims,
+    some_dim,
     strided_view,
     suggested_format,
 )
@@ -495,8 +496,7 @@ def _roll(x: Any, shifts: Any = 1, dims: Dims = None) -> Any:
             f"dims:{0 if dims is None else counts[1]}"
         )
     if dims is not None and not np.ndim(x):
-        dim = dims if isinstance(dims, int) else dims[0]
-        raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
+        some_dim(dims if isinstance(dims, int) else dims[0], 0)
     if dims is None:
         return in_rows(np.roll(x, shifts))
     return in_format(np.roll(x, shifts, _in_turn(dims, np.ndim(x))), suggested_format(x))
