@@ -501,6 +501,13 @@ def test_forward_hooks_with_keywords_in_order_and_after_an_error():
     assert seen[3:] == [{"scale": []}, None]
 
 
+def test_a_norm_over_no_dimension_is_refused_where_it_is_called():
+    for layer in (nn.LayerNorm(()), nn.RMSNorm(())):
+        assert layer.weight.shape == ()
+        with pytest.raises(RuntimeError, match="at least 1-dimensional"):
+            layer(torch.tensor([2.0, 5.0]))
+
+
 def test_hooks_that_are_always_called_see_what_there_is_by_then():
     class Halved(nn.Module):
         def forward(self, x):

@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import empty
 from gradcli.functions.nn import layers
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
-from gradcli.nn.parameter import Parameter
+from gradcli.nn.parameter import reserve
 from gradcli.ops.errors import bad_argument
 
 
@@ -30,8 +29,7 @@ class Weighted(Module):
     ``n`` the number of inputs that one output is of."""
 
     def _learn(self, shape: tuple[int, ...], outputs: int, bias: bool, **options: Any) -> None:
-        self.weight = Parameter(empty(*shape, **options))
-        self.register_parameter("bias", Parameter(empty(outputs, **options)) if bias else None)
+        reserve(self, {"weight": shape, "bias": (outputs,) if bias else None}, **options)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
