@@ -20,8 +20,8 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.arithmetic import conj
-from gradcli.ops.dims import in_order, normal_dim, normal_dims
-from gradcli.ops.errors import IndexFault, bad_dim, bad_dtype, bad_shape, bad_value
+from gradcli.ops.dims import in_order, normal_dim, normal_dims, some_dim
+from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.fft import OTHER
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
@@ -39,15 +39,9 @@ def _norm(norm: str | None) -> str:
     return norm or "backward"
 
 
-def _axis(input: Any, dim: int) -> int:
-    if not len(input.shape):
-        raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
-    return normal_dim(dim, len(input.shape))
-
-
 def _sized(input: Any, n: int | None, dim: int) -> Any:
     """``input`` with ``n`` entries along a dimension: cut, or followed by zeros."""
-    axis = _axis(input, dim)
+    axis = some_dim(dim, len(input.shape))
     size = input.shape[axis]
     n = size if n is None else n
     if n < 1:
@@ -131,7 +125,7 @@ def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
 
 def _of_half(transform: Callable[..., Any], name: str, doc: str) -> Any:
     def of_half(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-        axis = _axis(input, dim)
+        axis = some_dim(dim, len(input.shape))
         n = 2 * (input.shape[axis] - 1) if n is None else n
         if n < 1:
             raise bad_value(f"Invalid number of data points ({n}) specified")
@@ -171,7 +165,7 @@ def _places(input: Any, s: Sizes, dim: Any, half: str = "") -> list[tuple[int | 
         dims = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
     else:
         several = dim if isinstance(dim, tuple | list) else (dim,)
-        dims = tuple(_axis(input, d) for d in several)
+        dims = tuple(some_dim(d, len(input.shape)) for d in several)
         if len(set(dims)) < len(dims):
             raise bad_dim("FFT dims must be unique")
     if s is not None and len(s) > rank:

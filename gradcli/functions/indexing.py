@@ -27,7 +27,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions.segments import joined
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import normal_dim, some_dim
 from gradcli.ops.errors import (
     Fault,
     IndexFault,
@@ -295,20 +295,23 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     charge_shape(indices.shape)
     if dim is None:
         return _gathered(O["reshape"](input, (-1,)), 0, indices.reshape(-1))
-    axis = normal_dim(dim, input.ndim)
-    indices = np.where(indices < 0, indices + input.shape[axis], indices)
     if indices.ndim != input.ndim:
-        raise bad_shape("input and indices should have the same number of dimensions")
+        raise bad_shape(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    axis = some_dim(dim, input.ndim)
     sizes: Any = [list(v.shape) for v in (input, indices)]
-    reach, count = (given.pop(axis) if given else 1 for given in sizes)
+    reach, count = (given.pop(axis) for given in sizes)
+    indices = np.where(indices < 0, indices + reach, indices)
     said = sizes_differ(*sizes)
     if said is not None:
         raise bad_shape(said)
     both = np.broadcast_shapes(*sizes)
     wide, many = ((*both[:axis], n, *both[axis:]) for n in (reach, count))
-    if input.ndim and tuple(input.shape) != wide:
+    if tuple(input.shape) != wide:
         input = O["expand"](input, wide)
-    return _gathered(input, dim, np.broadcast_to(indices, many) if input.ndim else indices)
+    return _gathered(input, dim, np.broadcast_to(indices, many))
 
 
 def scatter(

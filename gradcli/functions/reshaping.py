@@ -31,9 +31,8 @@ from gradcli.engine.source_location import warn_once
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import _along, meeting_shape
-from gradcli.ops.dims import normal_dim
+from gradcli.ops.dims import normal_dim, some_dim
 from gradcli.ops.errors import (
-    IndexFault,
     TypeFault,
     UnwrittenFault,
     ValueFault,
@@ -127,9 +126,7 @@ def _unsafe(pieces: tuple, name: str = "UnsafeSplitBackward0") -> tuple:
 
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
-    normal_dim(dim, len(input.shape))
-    if not len(input.shape):
-        raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
+    some_dim(dim, len(input.shape))
     axis, n = _axis("unbind", input, dim)
     charge_shape((n, 450), 1)  # a view of each, in bytes
     take, before = O["getitem"], (slice(None),) * axis

@@ -325,7 +325,7 @@ def view_as_complex(input: Any) -> Any:
         *steps, step = input.stride()
         if step != 1:
             raise bad_size("Tensor must have a last dimension with stride 1")
-        if any(s % 2 for s in steps):
+        if any(s % 2 for s, n in zip(steps, input.shape, strict=False) if n != 1):
             raise bad_size("Tensor must have a stride divisible by 2 for all but last dimension")
         array = input.own_array()
         if not array.size:  # of none NumPy keeps no steps

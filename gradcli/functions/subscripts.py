@@ -57,7 +57,7 @@ SHORT = ("int8", "int16")
 def byte_mask(index: Tensor) -> Any:
     """The mask that a tensor of bytes is as an index, with a warning: masks of old were bytes."""
     warn("indexing with dtype uint8 is deprecated, use a mask of dtype bool instead")
-    return index.array.astype(bool)
+    return np.asarray(index.array, bool)
 
 
 def _plain_part(part: Any) -> Any:
@@ -172,6 +172,9 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         return
     if value.__class__ is int and not -(2**63) <= value < 2**63:
         raise too_long()
+    if index is False:
+        return
+    copies = index is True  # another dtype, too; not what stands in a tuple or is a tensor
     index = plain_index(index)
     if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
@@ -181,8 +184,8 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
         if isinstance(value, Slots):
             source: Any = value
             mask, *more = picks
-            fills = not more and mask.dtype == np.bool_ and (not mask.ndim or source.numel() == 1)
-            if not fills or (source.is_complex() and not self.is_complex()):
+            fills = not more and mask.dtype == np.bool_ and mask.ndim and source.numel() == 1
+            if not (fills or copies) or (source.is_complex() and not self.is_complex()):
                 if source.dtype is not self.dtype:  # a shape that does not fit comes first
                     set_item(self.detach().clone(), index, source.detach())
                 one_type(self, value)  # what fills a mask is cast to what is there

@@ -138,3 +138,10 @@ def _sharing(kind: Any, data: Any) -> Any:
         shared, flips = shared.resolve_conj().resolve_neg(), False
     shared.__class__ = kind._turned if flips else kind
     return shared
+
+
+def reserve(module: Any, shapes: dict[str, tuple[int, ...] | None], **options: Any) -> None:
+    """Give a module parameters of these shapes, with no values yet; none where one has no shape."""
+    for name, shape in shapes.items():
+        made = None if shape is None else Parameter(empty(shape, **options))
+        module.register_parameter(name, made)

@@ -201,6 +201,14 @@ def whole_number(value: object, what: str = "a dimension") -> int:
     raise TypeFault("E0305", said, help="count from 0, or from the end with -1")
 
 
+def some_dim(dim: int, ndim: int) -> int:
+    """``normal_dim`` of a tensor that has dimensions. Raises IndexFault (E0305) for a number."""
+    place = normal_dim(dim, ndim)
+    if not ndim:
+        raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
+    return place
+
+
 def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """The dimensions that ``dim`` names, counted from 0: None means all of them."""
     if dim is None:

@@ -25,6 +25,7 @@ from gradcli.ops.dims import (
     named_dims,
     normal_dim,
     normal_dims,
+    some_dim,
     strided_view,
     suggested_format,
 )
@@ -496,8 +497,7 @@ def _roll(x: Any, shifts: Any = 1, dims: Dims = None) -> Any:
     if not counts[1]:
         return in_rows(np.roll(x, shifts))
     if not np.ndim(x):
-        dim = dims if isinstance(dims, int) else dims[0]
-        raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
+        some_dim(dims if isinstance(dims, int) else dims[0], 0)
     return in_format(np.roll(x, shifts, _in_turn(dims, np.ndim(x))), suggested_format(x))
 
 

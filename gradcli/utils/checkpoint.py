@@ -70,23 +70,23 @@ class _Enough(Exception):
 
 
 @contextlib.contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def _setting(name: str, value: bool | None) -> Iterator[None]:
+    before = getattr(_local, name)
+    setattr(_local, name, value)
+    try:
+        yield
+    finally:
+        setattr(_local, name, before)
+
+
+def set_checkpoint_early_stop(enable: bool) -> contextlib.AbstractContextManager[None]:
     """Whether checkpoints made inside stop their second run early; they do by themselves."""
-    before, _local.early_stop = _local.early_stop, enable
-    try:
-        yield
-    finally:
-        _local.early_stop = before
+    return _setting("early_stop", enable)
 
 
-@contextlib.contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> contextlib.AbstractContextManager[None]:
     """Whether checkpoints made inside explain a second run that differs, whatever they say."""
-    before, _local.debug = _local.debug, enabled
-    try:
-        yield
-    finally:
-        _local.debug = before
+    return _setting("debug", enabled)
 
 
 def noop_context_fn() -> tuple[Any, Any]:
@@ -98,26 +98,16 @@ def _facts(value: Tensor) -> tuple[Any, ...]:
     return tuple(value.shape), value.dtype, value.device
 
 
-class _Random:
-    """The state of random numbers at a call, for its second run; nothing where not asked for."""
-
-    def __init__(self, keep: bool) -> None:
-        self.keep = keep
-        if keep:
-            random.generator()  # so that there is a state to come back to
-            self.state = random.snapshot()
-
-    @contextlib.contextmanager
-    def again(self) -> Iterator[None]:
-        """Inside, random numbers are drawn as from the call on."""
-        if not self.keep:
-            yield
-            return
-        before = random.snapshot()
-        random.restore(self.state)
-        try:
-            yield
-        finally:
+@contextlib.contextmanager
+def _drawn_from(state: Any) -> Iterator[None]:
+    """Inside, random numbers are drawn as from a ``snapshot`` on; as ever where that is None."""
+    before = random.snapshot()
+    if state is not None:
+        random.restore(state)
+    try:
+        yield
+    finally:
+        if state is not None:
             random.restore(before)
 
 
@@ -154,7 +144,7 @@ class _Run:
         self.pushing = frozenset(pushing)  # the second run may come when these have ended
         self.found: dict[int, tuple[Tensor, int]] = {}  # with the version that was saved
         self.found_in: Any = lambda: None  # the backward pass that asked or its group, weakly
-        self.random = _Random(keep_random)
+        self.random = random.snapshot() if keep_random else None
 
     def pack(self, value: Tensor) -> int:
         """A number in the place of a tensor."""
@@ -204,7 +194,7 @@ class _Run:
 
         hooks = saved_tensors_hooks(collect, lambda value: value)
         with (
-            self.random.again(), enable_grad(), pushing_again(self.pushing), self.context,
+            _drawn_from(self.random), enable_grad(), pushing_again(self.pushing), self.context,
             contextlib.suppress(_Enough), hooks,
         ):  # fmt: skip
             self.call(*args)
@@ -247,7 +237,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], keep_random: bool, *args: Any) -> Any:
         """The function's result, of which nothing is recorded."""
-        ctx.function, ctx.random = function, _Random(keep_random)
+        ctx.function, ctx.random = function, random.snapshot() if keep_random else None
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -264,7 +254,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for place, saved in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = saved.detach().requires_grad_(saved.requires_grad)
-        with ctx.random.again(), enable_grad():
+        with _drawn_from(ctx.random), enable_grad():
             outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         reached = [
@@ -360,18 +350,12 @@ def checkpoint_sequential(
         raise bad_argument(said)
 
     def part(start: int, end: int) -> Callable[[Any], Any]:
-        def run(value: Any) -> Any:
-            for function in functions[start:end]:
-                value = function(value)
-            return value
+        return functools.partial(functools.reduce, lambda value, f: f(value), functions[start:end])
 
-        return run
-
-    start = 0
-    while start + size < len(functions) and start // size < segments - 1:
+    last = size * (segments - 1)
+    for start in range(0, last, size):
         input = checkpoint(
             part(start, start + size), input, use_reentrant=use_reentrant,
             preserve_rng_state=preserve_rng_state,
         )  # fmt: skip
-        start += size
-    return part(start, len(functions))(input)
+    return part(last, len(functions))(input)

@@ -81,6 +81,26 @@ def test_a_view_without_entries_grows_where_it_begins():
     x.expand(3, 4)[:, 2:2].fill_(1.0)  # of whose entries none lie in one place
 
 
+def test_a_view_in_memory_that_ends_within_an_entry():
+    memory = torch.zeros(12, dtype=torch.uint8)
+    x = memory[:8].view(torch.float64)
+    x.as_strided((1,), (1,)).fill_(1.0)
+    y = torch.empty(3, dtype=torch.float64)
+    y.set_(memory.untyped_storage(), 0, (), ())
+    assert (x.item(), y.item(), memory[6:].tolist()) == (1.0, 1.0, [240, 63, 0, 0, 0, 0])
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 12"):
+        x.as_strided((2,), (1,))
+
+
+def test_complex_numbers_lie_in_pairs_whatever_the_step_along_one():
+    x = torch.arange(6.0, requires_grad=True)
+    pairs = torch.view_as_complex((x * 1).as_strided((1, 2, 2), (3, 2, 1), 2))
+    assert pairs.tolist() == [[2 + 3j, 4 + 5j]] and pairs._is_view()
+    assert torch.autograd.grad(pairs.imag.sum(), x)[0].tolist() == [0, 0, 0, 1, 0, 1]
+    with pytest.raises(RuntimeError, match="stride divisible by 2"):
+        torch.view_as_complex(x.as_strided((2, 2), (3, 1)))
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_gradients_of_every_order(turned):
     x = torch.arange(6.0, dtype=torch.double).view(2, 3).add(0.5).requires_grad_()

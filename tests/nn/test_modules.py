@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import sys
 import warnings
+from contextlib import ExitStack
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 
 import gradcli as torch
 from gradcli import nn
+from gradcli.nn.modules import module as every
 from gradcli.nn.utils import parametrize
 from gradcli.utils.checkpoint import checkpoint_sequential
 from tests.support.families import family
@@ -495,6 +499,79 @@ def test_forward_hooks_with_keywords_in_order_and_after_an_error():
     with pytest.raises(TypeError):
         layer(torch.tensor(1.0), scale=[])
     assert seen[3:] == [{"scale": []}, None]
+
+
+def test_a_norm_over_no_dimension_is_refused_where_it_is_called():
+    for layer in (nn.LayerNorm(()), nn.RMSNorm(())):
+        assert layer.weight.shape == ()
+        with pytest.raises(RuntimeError, match="at least 1-dimensional"):
+            layer(torch.tensor([2.0, 5.0]))
+
+
+def test_hooks_that_are_always_called_see_what_there_is_by_then():
+    class Halved(nn.Module):
+        def forward(self, x):
+            return x / 2
+
+    def fails(*_):
+        raise ValueError("the first")
+
+    layer, seen = Halved(), []
+    layer.register_forward_pre_hook(lambda m, args: (args[0] + 3,))
+    layer.register_forward_hook(lambda m, args, out: out * 10)
+    layer.register_forward_hook(fails)
+    layer.register_forward_hook(lambda m, args, out: out + 1, always_call=True)
+    layer.register_forward_hook(lambda m, args, out: seen.append((*args, out)), always_call=True)
+    layer.register_forward_hook(lambda *_: {}["gone"], always_call=True)
+    with pytest.warns(UserWarning, match="silenced.*gone"), pytest.raises(ValueError):
+        layer(torch.tensor(1.0))
+    assert seen == [(4.0, 21.0)]
+    layer.forward = lambda x: sys.exit()
+    with pytest.raises(SystemExit):  # not an error of the computation
+        layer(torch.tensor(1.0))
+    assert len(seen) == 1
+
+
+def test_hooks_of_all_modules_see_and_replace_what_is_kept():
+    kinds, seen = ("parameter", "buffer", "module"), []
+    register = {kind: getattr(every, f"register_module_{kind}_registration_hook") for kind in kinds}
+    note = {kind: partial(lambda kind, m, n, v: seen.append((kind, n)), kind) for kind in kinds}
+    swapped = nn.Tanh()
+    with ExitStack() as stack:
+        for kind in kinds:
+            stack.enter_context(register[kind](note[kind]))
+        m = nn.BatchNorm1d(2, track_running_stats=False)
+        assert sorted(seen) == [("buffer", "num_batches_tracked"), ("buffer", "running_mean"),
+                                ("buffer", "running_var"), ("parameter", "bias"),
+                                ("parameter", "weight")]  # fmt: skip
+        seen.clear()
+        m.bias, m.running_mean = None, torch.ones(2)
+        m.last = nn.ReLU()
+        assert seen == [("buffer", "running_mean"), ("module", "last")]
+        stack.enter_context(register["module"](lambda m, name, child: swapped))
+        stack.enter_context(register["buffer"](lambda m, name, value: value + 1))
+        m.last, m.running_var = nn.ReLU(), torch.ones(1)
+        assert m.last is swapped and m.running_var.item() == 2
+    m.last = nn.ReLU()
+    assert m.last is not swapped
+
+
+def test_backward_hooks_of_all_modules_are_of_one_form():
+    layer, seen = nn.Sigmoid(), []
+    layer.register_backward_hook(lambda *_: seen.append("its own"))
+    x = torch.zeros(1, requires_grad=True)
+    double = lambda m, gi, go: (seen.append("all"), (gi[0] * 2,))[1]  # noqa: E731
+    with every.register_module_backward_hook(double):
+        with pytest.raises(RuntimeError, match="as a global Module hook"):
+            every.register_module_full_backward_hook(double)
+        layer(x * 1).backward()
+    assert seen == ["all", "its own"] and x.grad.item() == 0.5
+    with every.register_module_full_backward_hook(double), pytest.raises(RuntimeError):
+        every.register_module_backward_hook(double)
+    picked = nn.Identity()  # the hook is at the node of the first tensor, which has none here
+    picked.register_backward_hook(lambda *_: seen.append("none"))
+    picked((x.detach(), x * 2))[1].backward()
+    assert len(seen) == 2
 
 
 def test_containers_join_and_lose_what_they_hold():

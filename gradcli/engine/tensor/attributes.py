@@ -13,8 +13,8 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.source_location import warn
 from gradcli.engine.undo_log import owner_of
-from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, bad_type
+from gradcli.ops.dims import some_dim
+from gradcli.ops.errors import bad_type
 from gradcli.ops.torch_messages import not_a
 
 _new = tuple.__new__
@@ -116,8 +116,9 @@ class Storage:
     size = __len__ = nbytes
 
     def entries(self, dtype: dtypes.DType) -> np.ndarray:
-        """All of it as entries of a type, in the order in which they lie there."""
-        return self.array.ravel(order="K").view(dtype.numpy)
+        """As many entries of a type as it has room for, in the order in which they lie there."""
+        flat = self.array.ravel(order="K").view(np.uint8)
+        return flat[: flat.size - flat.size % dtype.itemsize].view(dtype.numpy)
 
 
 class TypedStorage(Storage):
@@ -162,10 +163,7 @@ class Facts:
         """The shape, or the size of one dimension."""
         if dim is None:
             return self.shape
-        place = normal_dim(dim, self.array.ndim)
-        if not self.array.ndim:
-            raise IndexFault("E0305", f"Dimension specified as {dim} but tensor has no dimensions")
-        return int(self.array.shape[place])
+        return int(self.array.shape[some_dim(dim, self.array.ndim)])
 
     @property
     def ndim(self) -> int:

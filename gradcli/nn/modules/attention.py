@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import empty
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.linear import Linear
 from gradcli.nn.modules.module import Module
-from gradcli.nn.parameter import Parameter
+from gradcli.nn.parameter import reserve
 from gradcli.ops.errors import AssertionFault, bad_argument
 
 
@@ -54,16 +53,12 @@ class MultiheadAttention(Module):
             "q_proj_weight": (embed_dim, embed_dim), "k_proj_weight": (embed_dim, self.kdim),
             "v_proj_weight": (embed_dim, self.vdim),
         }  # fmt: skip
-        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
-            made = Parameter(empty(*shapes[name], **options)) if name in shapes else None
-            self.register_parameter(name, made)
-        self.register_parameter(
-            "in_proj_bias", Parameter(empty(3 * embed_dim, **options)) if bias else None
-        )
+        names = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+        reserve(self, {name: shapes.get(name) for name in names}, **options)
+        reserve(self, {"in_proj_bias": (3 * embed_dim,) if bias else None}, **options)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **options)
-        for name in ("bias_k", "bias_v"):
-            made = Parameter(empty(1, 1, embed_dim, **options)) if add_bias_kv else None
-            self.register_parameter(name, made)
+        more = (1, 1, embed_dim) if add_bias_kv else None
+        reserve(self, {"bias_k": more, "bias_v": more}, **options)
         for name in shapes:
             init.xavier_uniform_(getattr(self, name))
         if bias:

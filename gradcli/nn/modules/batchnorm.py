@@ -51,7 +51,7 @@ class _Norm(Normed):
         }
         for name, value in tracked.items():
             self.register_buffer(name, value if track_running_stats else None)
-        self._learnt((num_features,), affine, affine and bias, dtype, device)
+        self._learnt((num_features,), affine, affine and bias, dtype=dtype, device=device)
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Mapping[str, Any], *noted: Any

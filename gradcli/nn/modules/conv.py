@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import empty
 from gradcli.functions.nn.convolution import sides_of
 from gradcli.nn import functional as F
-from gradcli.nn import init
+from gradcli.nn.modules.linear import Weighted
 from gradcli.nn.modules.made import in_ranks
-from gradcli.nn.modules.module import Module
-from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import ValueFault, bad_argument
 
 
@@ -21,7 +17,7 @@ def each_side(value: Any, rank: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,) * rank
 
 
-class _Convolution(Module):
+class _Convolution(Weighted):
     """What all convolutions share; ``rank`` says how many dimensions the kernel has."""
 
     rank = 0
@@ -56,19 +52,8 @@ class _Convolution(Module):
         self.output_padding = each_side(output_padding, rank)
         self.padding_mode = padding_mode
         ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        options = {"dtype": dtype, "device": device}
-        self.weight = Parameter(empty(ends[0], ends[1] // groups, *self.kernel_size, **options))
-        offset = Parameter(empty(out_channels, **options)) if bias else None
-        self.register_parameter("bias", offset)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the first values again."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan = math.prod(self.weight.shape[1:])
-            bound = 1 / math.sqrt(fan) if fan else 0
-            init.uniform_(self.bias, -bound, bound)
+        shape = ends[0], ends[1] // groups, *self.kernel_size
+        self._learn(shape, out_channels, bias, dtype=dtype, device=device)
 
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` to ``(N, out_channels, ...)``."""

@@ -9,7 +9,6 @@ through an identity Function, whose nodes are where the gradients are seen:
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -42,53 +41,64 @@ class BackwardHookFunction(Function):
 def called(module: Any, args: tuple, options: dict) -> Any:
     """``module.forward`` with its hooks around it."""
     ran: set[int] = set()
-    try:
-        return _called(module, args, options, ran)
-    except BaseException:
-        for number, (hook, with_options, always) in module._hooks_of("_forward_hooks"):
-            if always and number not in ran:
-                with contextlib.suppress(Exception):  # what was raised first is what counts
-                    hook(module, args, options, None) if with_options else hook(module, args, None)
-        raise
-
-
-def _called(module: Any, args: tuple, options: dict, ran: set[int]) -> Any:
+    out = None
     kinds = ("_backward_pre_hooks", "_backward_hooks")
     pre_hooks, hooks = ([hook for _, (hook, *_) in module._hooks_of(kind)] for kind in kinds)
     watch = _Watch(module, pre_hooks, hooks) if pre_hooks or hooks else None
-    for _, (hook, with_options, _) in module._hooks_of("_forward_pre_hooks"):
-        if with_options:
-            changed = hook(module, args, options)
-            if changed is None:
+    try:
+        for _, (hook, with_options, _) in module._hooks_of("_forward_pre_hooks"):
+            if with_options:
+                changed = hook(module, args, options)
+                if changed is None:
+                    continue
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    said = "forward pre-hook must return None or a tuple of (new_args, new_kwargs)"
+                    raise RuntimeFault("E0407", f"{said}, but got {changed}.")
+                args, options = changed
                 continue
-            if not isinstance(changed, tuple) or len(changed) != 2:
-                said = "forward pre-hook must return None or a tuple of (new_args, new_kwargs)"
-                raise RuntimeFault("E0407", f"{said}, but got {changed}.")
-            args, options = changed
-            continue
-        changed = hook(module, args)
-        if changed is not None:
-            args = changed if isinstance(changed, tuple) else (changed,)
-    if watch is not None:
-        args = watch.inputs(args)
-    out = module.forward(*args, **options)
-    for number, (hook, with_options, _) in module._hooks_of("_forward_hooks"):
-        ran.add(number)
-        changed = hook(module, args, options, out) if with_options else hook(module, args, out)
-        if changed is not None:
-            out = changed
-    out = out if watch is None else watch.outputs(out)
-    for hook in list(module._result_hooks.values()):
-        found = next((v for v in _tensors(out) if v.grad_fn is not None), None)
-        if found is not None:
-            found.grad_fn.register_hook(partial(hook, module))
-            if reason := _not_seen(args, out, found.grad_fn):
+            changed = hook(module, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        if watch is not None:
+            args = watch.inputs(args)
+        out = module.forward(*args, **options)
+        for number, entry in module._hooks_of("_forward_hooks"):
+            ran.add(number)
+            out = _after(entry, module, args, options, out)
+        out = out if watch is None else watch.outputs(out)
+        _hook_results(module, args, out)
+    except Exception:
+        for number, entry in module._hooks_of("_forward_hooks"):
+            always = entry[2]
+            if always and number not in ran:
+                try:
+                    out = _after(entry, module, args, options, out)
+                except Exception as wrong:  # what was raised first is what counts
+                    said = "module forward hook with ``always_call=True`` raised an exception that"
+                    warn(f"{said} was silenced as another error was raised in forward: {wrong}")
+        raise
+    return out
+
+
+def _after(entry: tuple, module: Any, args: tuple, options: dict, out: Any) -> Any:
+    """The result, or what a hook after forward returns in its place."""
+    hook, with_options, _ = entry
+    changed = hook(module, args, options, out) if with_options else hook(module, args, out)
+    return out if changed is None else changed
+
+
+def _hook_results(module: Any, args: tuple, out: Any) -> None:
+    """Register the hooks of the older form at the node of the first tensor of a result."""
+    for _, (hook, *_) in module._hooks_of("_result_hooks"):
+        node = next((v.grad_fn for v in _tensors(out)), None)
+        if node is not None:
+            node.register_hook(partial(hook, module))
+            if reason := _not_seen(args, out, node):
                 warn(
                     f"{reason} is deprecated and will be removed in future versions. Please use "
                     "register_full_backward_hook to get the documented behavior.",
                     FutureWarning,
                 )
-    return out
 
 
 def _not_seen(args: tuple, out: Any, node: Any) -> str | None:

@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import empty
 from gradcli.functions.nn import layers
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
-from gradcli.nn.parameter import Parameter
+from gradcli.nn.parameter import reserve
 from gradcli.ops.errors import bad_argument
 
 
@@ -25,7 +24,24 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
+class Weighted(Module):
+    """Outputs of a weight and a bias, whose first values are uniform within 1/sqrt(n) of 0, with
+    ``n`` the number of inputs that one output is of."""
+
+    def _learn(self, shape: tuple[int, ...], outputs: int, bias: bool, **options: Any) -> None:
+        reserve(self, {"weight": shape, "bias": (outputs,) if bias else None}, **options)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the first values again."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            inputs = math.prod(self.weight.shape[1:])
+            bound = 1 / math.sqrt(inputs) if inputs else 0
+            init.uniform_(self.bias, -bound, bound)
+
+
+class Linear(Weighted):
     """``x @ weight.T + bias``.
 
     The first values are uniform within 1/sqrt(in_features) of 0.
@@ -44,25 +60,14 @@ class Linear(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        options = {"dtype": dtype, "device": device}
-        self.weight = Parameter(empty(out_features, in_features, **options))
-        offset = Parameter(empty(out_features, **options)) if bias else None
-        self.register_parameter("bias", offset)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the first values again."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
-            init.uniform_(self.bias, -bound, bound)
+        self._learn((out_features, in_features), out_features, bias, dtype=dtype, device=device)
 
     def forward(self, input: Tensor) -> Tensor:
         """``(..., in_features)`` to ``(..., out_features)``."""
         return layers.linear(input, self.weight, self.bias)
 
 
-class Bilinear(Module):
+class Bilinear(Weighted):
     """``x1 @ W[k] @ x2 + bias[k]`` for each output ``k``."""
 
     _shown = (
@@ -78,12 +83,8 @@ class Bilinear(Module):
         if in1_features <= 0:
             raise bad_argument(f"in1_features must be > 0, but got ({in1_features=})")
         self.in1_features, self.in2_features = in1_features, in2_features
-        self.out_features = out_features
-        options = {"dtype": dtype, "device": device}
-        self.weight = Parameter(empty(out_features, in1_features, in2_features, **options))
-        offset = Parameter(empty(out_features, **options)) if bias else None
-        self.register_parameter("bias", offset)
-        self.reset_parameters()
+        self.out_features, shape = out_features, (out_features, in1_features, in2_features)
+        self._learn(shape, out_features, bias, dtype=dtype, device=device)
 
     def reset_parameters(self) -> None:
         """Draw the first values again."""

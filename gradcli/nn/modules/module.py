@@ -106,12 +106,12 @@ class Module(State):
                 self.register_parameter(name, value)
             else:
                 step(PARAMETER)
-                own[kind][name] = value  # in the place of what it replaces
+                self._keep(kind, name, value)  # in the place of what it replaces
         elif isinstance(value, Buffer) and held in (None, "_buffers"):
             self.register_buffer(name, value, value.persistent)
         elif held is not None:
             self._check_kind(name, value, held)
-            own[held][name] = value
+            self._keep(held, name, value)
         else:
             super().__setattr__(name, value)
 
@@ -142,7 +142,7 @@ class Module(State):
             raise bad_type(f"{said} None required)", help="wrap the tensor: nn.Parameter(x)")
         step(PARAMETER)
         self._free(name, "_parameters")
-        self._parameters[name] = param
+        self._keep("_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Keep a tensor that is not learnt; ``persistent`` ones are in the state_dict."""
@@ -150,7 +150,7 @@ class Module(State):
             said = f"cannot assign '{type(tensor).__name__}' object to buffer '{name}'"
             raise bad_type(f"{said} (gradcli Tensor or None required)")
         self._free(name, "_buffers")
-        self._buffers[name] = tensor
+        self._keep("_buffers", name, tensor)
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -159,9 +159,17 @@ class Module(State):
             mend = "write the call: nn.ReLU(), not nn.ReLU"
             raise bad_type(f"{type(module).__name__} is not a Module subclass", help=mend)
         self._free(name, "_modules")
-        self._modules[name] = module
+        self._keep("_modules", name, module)
 
     register_module = add_module
+
+    def _keep(self, kind: str, name: str, value: Any) -> None:
+        """Keep a value, or what a hook of all modules gives for it, among those of its kind."""
+        for _, (hook, *_) in _everywhere(kind):
+            if value is not None or kind != "_parameters":
+                changed = hook(self, name, value)
+                value = value if changed is None else changed
+        self.__dict__[kind][name] = value
 
     def _free(self, name: str, kind: str) -> None:
         if kind not in self.__dict__:
@@ -342,7 +350,8 @@ class Module(State):
     ) -> RemovableHandle:  # fmt: skip
         """Call ``hook(module, inputs, output)`` after forward; what it returns replaces output.
 
-        With ``always_call`` also where forward, or another hook, raises; with None as output.
+        With ``always_call`` also where forward, or another hook, raises; with the output that
+        there is by then, else None. What it raises then itself is a warning.
         """
         return _registered(self._forward_hooks, hook, prepend, with_kwargs, always_call)
 
@@ -354,23 +363,17 @@ class Module(State):
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when its inputs' gradients are known."""
-        self._one_kind("_result_hooks")
+        _one_kind(self._result_hooks, "on a single Module")
         return _registered(self._backward_hooks, hook, prepend, False)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         """The older form: what it sees as inputs are those of the node that made the result."""
-        self._one_kind("_backward_hooks")
-        return RemovableHandle(self._result_hooks, hook)
+        _one_kind(self._backward_hooks, "on a single Module")
+        return _registered(self._result_hooks, hook, False, False)
 
     def _hooks_of(self, kind: str) -> list[tuple[int, Any]]:
         """The hooks of a kind that run, with their numbers: those of all modules first."""
-        everywhere = [(n, entry) for n, (of, entry) in EVERYWHERE.items() if of == kind]
-        return everywhere + list(self.__dict__[kind].items())
-
-    def _one_kind(self, other: str) -> None:
-        if self.__dict__[other]:
-            said = "Cannot use both regular backward hooks and full backward hooks on a single"
-            raise RuntimeFault("E0407", f"{said} Module. Please use only one of them.")
+        return _everywhere(kind) + list(self.__dict__[kind].items())
 
     # -- how it looks ------------------------------------------------------------------------------
 
@@ -417,14 +420,29 @@ EVERYWHERE: dict[int, Any] = {}
 """Hooks of all modules by their numbers, each with the name that a module has for its kind."""
 
 
-def _of_all(kind: str) -> Callable[..., RemovableHandle]:
+def _everywhere(kind: str) -> list[tuple[int, Any]]:
+    return [(number, entry) for number, (of, entry) in EVERYWHERE.items() if of == kind]
+
+
+def _one_kind(other: Any, where: str) -> None:
+    if other:
+        said = "Cannot use both regular backward hooks and full backward hooks"
+        raise RuntimeFault("E0407", f"{said} {where}. Please use only one of them.")
+
+
+def _of_all(
+    kind: str, doc: str = "A hook of every module, which runs before those that a module has."
+) -> Callable[..., RemovableHandle]:
+    other = {"_result_hooks": "_backward_hooks", "_backward_hooks": "_result_hooks"}.get(kind, "")
+
     def register(
         hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
+        _one_kind(_everywhere(other), "as a global Module hook")
         entry: Any = (kind, (hook, with_kwargs, always_call))
         return RemovableHandle(EVERYWHERE, entry)
 
-    register.__doc__ = "A hook of every module, which runs before those that a module has."
+    register.__doc__ = doc
     return register
 
 
@@ -432,6 +450,11 @@ register_module_forward_pre_hook = _of_all("_forward_pre_hooks")
 register_module_forward_hook = _of_all("_forward_hooks")
 register_module_full_backward_pre_hook = _of_all("_backward_pre_hooks")
 register_module_full_backward_hook = _of_all("_backward_hooks")
+register_module_backward_hook = _of_all("_result_hooks")
+_KEPT = "Call ``hook(module, name, value)`` where a module keeps one; what it returns replaces it."
+register_module_parameter_registration_hook = _of_all("_parameters", _KEPT)
+register_module_buffer_registration_hook = _of_all("_buffers", _KEPT)
+register_module_module_registration_hook = _of_all("_modules", _KEPT)
 
 
 def _registered(

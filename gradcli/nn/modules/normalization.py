@@ -8,24 +8,20 @@ from numbers import Integral
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import empty
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
-from gradcli.nn.parameter import Parameter
+from gradcli.nn.parameter import reserve
 from gradcli.ops.errors import bad_argument
 
 
 class Normed(Module):
     """A normalisation with a weight and a bias, each for some."""
 
-    def _learnt(
-        self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any, device: Any
-    ) -> None:
-        for name, there in (("weight", weight), ("bias", bias)):
-            made = Parameter(empty(*shape, dtype=dtype, device=device)) if there else None
-            self.register_parameter(name, made)
+    def _learnt(self, shape: tuple[int, ...], weight: bool, bias: bool, **options: Any) -> None:
+        shapes = {"weight": shape if weight else None, "bias": shape if bias else None}
+        reserve(self, shapes, **options)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -54,7 +50,7 @@ class LayerNorm(Normed):
         super().__init__()
         self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = affine = elementwise_affine
-        self._learnt(self.normalized_shape, affine, affine and bias, dtype, device)
+        self._learnt(self.normalized_shape, affine, affine and bias, dtype=dtype, device=device)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""
@@ -73,8 +69,8 @@ class RMSNorm(Normed):
         super().__init__()
         self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
-        weight = Parameter(empty(*self.normalized_shape, dtype=dtype, device=device))
-        self.register_parameter("weight", weight if elementwise_affine else None)
+        shape = self.normalized_shape if elementwise_affine else None
+        reserve(self, {"weight": shape}, dtype=dtype, device=device)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -97,7 +93,7 @@ class GroupNorm(Normed):
             raise bad_argument(f"num_channels {said}")
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
-        self._learnt((num_channels,), affine, affine and bias, dtype, device)
+        self._learnt((num_channels,), affine, affine and bias, dtype=dtype, device=device)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised."""

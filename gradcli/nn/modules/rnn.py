@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import empty, zeros
+from gradcli.engine.creation.factories import zeros
 from gradcli.engine.source_location import warn
 from gradcli.functions.overloads import cat, stack
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
-from gradcli.nn.parameter import Parameter
+from gradcli.nn.parameter import Parameter, reserve
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import TypeFault, ValueFault, bad_argument, bad_shape
 from gradcli.ops.memory_budget import step as turn
@@ -60,16 +60,12 @@ class _Recurrent(Module):
 
     def _weights(self, inputs: int, bias: bool, end: str, **options: Any) -> None:
         rows, hidden = _GATES[self.kind] * self.hidden_size, self.proj_size or self.hidden_size
-        self.register_parameter(f"weight_ih{end}", Parameter(empty(rows, inputs, **options)))
-        self.register_parameter(f"weight_hh{end}", Parameter(empty(rows, hidden, **options)))
-        for name in (f"bias_ih{end}", f"bias_hh{end}"):
-            if bias:
-                self.register_parameter(name, Parameter(empty(rows, **options)))
-            elif not end:
-                self.register_parameter(name, None)
+        shapes: dict[str, Any] = {"weight_ih": (rows, inputs), "weight_hh": (rows, hidden)}
+        if bias or not end:
+            shapes["bias_ih"] = shapes["bias_hh"] = (rows,) if bias else None
         if self.proj_size:
-            projection = Parameter(empty(self.proj_size, self.hidden_size, **options))
-            self.register_parameter(f"weight_hr{end}", projection)
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        reserve(self, {f"{name}{end}": shape for name, shape in shapes.items()}, **options)
 
     def reset_parameters(self) -> None:
         """Draw the first values again."""

@@ -122,6 +122,14 @@ def test_a_mask_of_more_dimensions_than_the_tensor():
         x[mask] = 1
 
 
+def test_a_single_truth_writes_all_or_nothing_of_any_kind():
+    x, v = gradcli.zeros(2), gradcli.ones(3, requires_grad=True)
+    x[False] = v
+    assert x.tolist() == [0, 0] and not x.requires_grad and x._version == 0
+    x[True] = gradcli.tensor(3)
+    assert x.tolist() == [3, 3]
+
+
 def test_a_view_names_the_base_it_had():
     x = gradcli.zeros(3, requires_grad=True)
     view = x[:]
