@@ -18,7 +18,7 @@ from gradcli.engine.record.composite import called, named, parts_of
 from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Tensor, own_meta
 from gradcli.functions.arithmetic import conj
 from gradcli.ops.dims import in_order, normal_dim, normal_dims, some_dim
 from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
@@ -83,7 +83,7 @@ def _laid(out: Any, input: Any, dim: int | Sequence[int], last: int | None = Non
         inner, steps = normal_dims(dim, out.ndim), input.stride()
         order = sorted(range(out.ndim), key=lambda d: (d == last, d in inner, -steps[d]))
         order = [*range(batches), *(d + batches for d in order)]
-        part.array, part.meta = in_order(part.array, order), None
+        part.array, part.meta = in_order(part.array, order), own_meta()
     return out
 
 

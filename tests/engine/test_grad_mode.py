@@ -97,6 +97,14 @@ def test_set_grad_enabled_as_a_call():
     assert on()
 
 
+def test_results_that_are_laid_out_anew_are_inference_tensors_too():
+    x = torch.ones(1, 3, 4, 5).permute(0, 3, 1, 2)
+    with torch.inference_mode():
+        made = [torch.fft.fft(x), torch.fft.rfft(x), torch.fft.irfft(x)]
+        made.append(torch.nn.functional.avg_pool2d(x, 2))
+    assert [t.is_inference() for t in made] == [True] * 4
+
+
 def test_what_is_detached_from_an_inference_tensor_outside_is_written_to():
     with torch.inference_mode():
         made = torch.ones(2)

@@ -12,7 +12,7 @@ from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import mode, no_grad
 from gradcli.engine.graph.node import Lasting, hooked, more
 from gradcli.engine.graph.torch_names import shown_name
-from gradcli.engine.tensor.tensor import Plain, Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor, own_meta
 from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_format
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS, is_number
@@ -138,7 +138,7 @@ def formatted(value: Any, *inputs: Any, gapless: bool = False, lone: bool = Fals
         format = suggested_format(x.array[at], gapless or lone) if isinstance(x, Plain) else ""
         if format.startswith("channels") and value.array.ndim == x.array.ndim:
             value.array = in_format(value.own_array()[at], format)[0 if lone else ...]
-            value.meta = None
+            value.meta = own_meta()
             return value
     return rowwise(value)
 

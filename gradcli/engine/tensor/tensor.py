@@ -663,7 +663,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         apart = self._flips or not self._grad_is_copied
         out.array = np.array(self.array)[()] if apart else twin(self.array, memo)
         out._dtype, out.edge = self.dtype, None
-        out.meta = InferenceMeta() if current().inference else None
+        out.meta = own_meta()
         out._meta().version.number = 0 if apart else 1  # PyTorch writes the memory in
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
@@ -724,6 +724,11 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     out.edge = edge
     out.meta = InferenceMeta() if mode.inferring and current().inference else None
     return out
+
+
+def own_meta() -> Meta | None:
+    """What is known of the memory of a tensor that is made now and is no view."""
+    return InferenceMeta() if mode.inferring and current().inference else None
 
 
 def constant(value: Any) -> Tensor:
