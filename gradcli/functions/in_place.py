@@ -232,6 +232,9 @@ def _addcmul(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
+    if self.dtype is dtypes.float16:
+        by_rounding_once: Callable[..., Tensor] = rewritten(found("arithmetic.addcdiv"))
+        return by_rounding_once(self, tensor1, tensor2, value=value)
     overlap(self, tensor1, tensor2)
     found("arithmetic.refuse_whole_quotient")(tensor1, tensor2)
     first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
@@ -240,13 +243,12 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 
 def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
+    if not is_number(weight):
+        by_tensor: Callable[..., Tensor] = rewritten(found("arithmetic.lerp"))
+        return by_tensor(self, end, weight)
     same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
-    found("arithmetic.refuse_other_weight")(self, weight)
-    overlap(self, end, weight)
-    if is_number(weight):
-        return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
-    write_result(self, OPERATORS["add"], weight * (end - self))
-    return written(self, "LerpBackward1", end, weight)
+    overlap(self, end)
+    return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
 
 
 def _div(self: Tensor, other: Operand, *, rounding_mode: str | None = None) -> Tensor:

@@ -157,9 +157,9 @@ def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
     return _O["softplus_beta"](input, beta, threshold)
 
 
-def _gated(name: str, input: Any, inplace: Any) -> Any:
+def _gated(name: str, input: Any, inplace: Any = False) -> Any:
     if inplace:
-        return _written(_O[name], input)
+        return _written(partial(_gated, name), input)
     if input.dtype is float16:
         return in_float32(_O[name], f"{name.title()}Backward0", input)
     return _O[name](input)

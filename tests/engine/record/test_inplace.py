@@ -549,3 +549,22 @@ def test_a_write_in_another_type_reads_what_the_target_was(types):
             getattr(y, f"{name}_")(w)
             found = torch.autograd.grad(y.sum(), leaves)
             assert all(map(torch.equal, found, expected)), name
+
+
+def test_halves_written_in_place_are_rounded_once():
+    """What composes several operators gives in place what it gives: each entry rounded once."""
+    one, x = (torch.linspace(a, 8.0, 400).half() for a in (0.3, -8.0))
+    functions = {
+        "silu": lambda t: F.silu(t, inplace=t.grad_fn is not None),
+        "mish": lambda t: F.mish(t, inplace=t.grad_fn is not None),
+        "hardswish": lambda t: F.hardswish(t, inplace=t.grad_fn is not None),
+        "addcdiv": lambda t: (t.addcdiv if t.is_leaf else t.addcdiv_)(one, one + 1, value=0.3),
+        "lerp": lambda t: (t.lerp if t.is_leaf else t.lerp_)(one, one / 9),
+    }
+    for name, function in functions.items():
+        leaves = [x.clone().requires_grad_() for _ in range(2)]
+        found = [function(leaf) for leaf in (leaves[0], leaves[1] * 1)]
+        for out in found:
+            out.sum().backward()
+        assert torch.equal(*found), name
+        assert torch.equal(*(leaf.grad for leaf in leaves)), name
