@@ -25,7 +25,6 @@ from gradcli.engine.record.inplace import (
     overtake,
     rewrite,
     set_item,
-    settle,
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -114,10 +113,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             return self
         if result.array.shape != self.array.shape:
             raise no_room(self.array.shape, result.array.shape)
-        node = result.edge
-        set_item(self, Ellipsis, result)
-        if node is not None and (self.meta is None or self.meta.base is None):
-            settle(self, node)
+        set_item(self, Ellipsis, result, computed=True)
         return self
 
     method.declared = function  # type: ignore[attr-defined]
@@ -232,9 +228,9 @@ def _addcmul(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
-    if self.dtype is dtypes.float16:
-        by_rounding_once: Callable[..., Tensor] = rewritten(found("arithmetic.addcdiv"))
-        return by_rounding_once(self, tensor1, tensor2, value=value)
+    if self.dtype is dtypes.float16 or self._is_view():
+        of_one_node: Callable[..., Tensor] = rewritten(found("arithmetic.addcdiv"))
+        return of_one_node(self, tensor1, tensor2, value=value)
     overlap(self, tensor1, tensor2)
     found("arithmetic.refuse_whole_quotient")(tensor1, tensor2)
     first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
