@@ -95,6 +95,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         try:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
+            check_writable(self, ())
             raise (None if by_index else _wrong_result(self, args)) or fault from None
         operator: Any = getattr(function, "operator", None)
         if getattr(operator, "dtypes", 0) == "compare":

@@ -206,7 +206,7 @@ def celu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
 
 
 def _elu(input: Any, alpha: float, scale: float, inner: float) -> Any:
-    check_floating(input, "elu_cpu")
+    check_floating(input, "elu_cpu", True)
     if input.dtype is float16:
         return in_float32(_elu, "EluBackward0", input, alpha, scale, inner)
     grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
@@ -216,9 +216,9 @@ def _elu(input: Any, alpha: float, scale: float, inner: float) -> Any:
 
 def hardsigmoid(input: Any, inplace: Any = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
-    check_floating(input, "hardsigmoid_cpu")
     if inplace:
         return _written(hardsigmoid, input)
+    check_floating(input, "hardsigmoid_cpu", True)
     if input.dtype is float16:
         return in_float32(hardsigmoid, "HardsigmoidBackward0", input)
     held = arithmetic.or_nan(_O["sign"](input) * 0.5 + 0.5, input)  # NaN stays, without a slope
@@ -265,8 +265,8 @@ def threshold(input: Any, threshold: Number, value: float, inplace: Any = False)
 
 
 def _above(input: Any, least: Number, value: float) -> Any:
-    if not input.dtype.kind:
-        check_floating(input, "threshold_cpu")
+    if input.dtype.kind in (0, 3):
+        check_floating(input, "threshold_cpu", True)
     number = int if input.dtype.kind < 2 else float
     held = _O["where"](input.to(input.dtype.computed) <= number(least), number(value), input)
     return called(held, "ThresholdBackward0", input, leads=input)
