@@ -43,7 +43,7 @@ def writes(op: Operator) -> bool:
     return op.entrywise and op.dtypes in ("float", "promote")
 
 
-def of_operator(op: Operator) -> Callable:
+def of_operator(op: Operator) -> Callable[..., Tensor]:
     """``x.op_(...)``."""
 
     def method(self: Tensor, *args: Any, **params: Any) -> Tensor:
@@ -79,7 +79,7 @@ def is_value(other: Any) -> bool:
     )
 
 
-def rewritten(function: Callable, by_index: bool = False) -> Callable:
+def rewritten(function: Callable, by_index: bool = False) -> Callable[..., Tensor]:
     """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone.
 
     ``by_index`` tells that entries of a source are written where an index says.
@@ -223,15 +223,13 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
 
 
 def _addcmul(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
-    written_by: Callable[..., Tensor] = of_operator(OPERATORS["addcmul"])
-    return written_by(self, tensor1, tensor2, value=value)
+    return of_operator(OPERATORS["addcmul"])(self, tensor1, tensor2, value=value)
 
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
     if self.dtype is dtypes.float16 or self._is_view():
-        of_one_node: Callable[..., Tensor] = rewritten(found("arithmetic.addcdiv"))
-        return of_one_node(self, tensor1, tensor2, value=value)
+        return rewritten(found("arithmetic.addcdiv"))(self, tensor1, tensor2, value=value)
     overlap(self, tensor1, tensor2)
     found("arithmetic.refuse_whole_quotient")(tensor1, tensor2)
     first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
@@ -241,8 +239,7 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
     if not is_number(weight):
-        by_tensor: Callable[..., Tensor] = rewritten(found("arithmetic.lerp"))
-        return by_tensor(self, end, weight)
+        return rewritten(found("arithmetic.lerp"))(self, end, weight)
     same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
     overlap(self, end)
     return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
@@ -252,8 +249,7 @@ def _div(self: Tensor, other: Operand, *, rounding_mode: str | None = None) -> T
     if rounding_mode is None:
         overlap(self, other)
         return write_result(self, OPERATORS["div"], other)
-    by_mode: Callable[..., Tensor] = rewritten(found("arithmetic.div"))
-    return by_mode(self, other, rounding_mode=rounding_mode)
+    return rewritten(found("arithmetic.div"))(self, other, rounding_mode=rounding_mode)
 
 
 def _float_power(self: Tensor, exponent: Operand) -> Tensor:
@@ -261,8 +257,7 @@ def _float_power(self: Tensor, exponent: Operand) -> Tensor:
     needed = dtypes.complex128 if wide else dtypes.float64
     if self.dtype is not needed:
         raise bad_dtype(f"the base given to float_power_ has dtype {self.dtype.scalar_name}")
-    by_power: Callable[..., Tensor] = rewritten(found("arithmetic.float_power"))
-    return by_power(self, exponent)
+    return rewritten(found("arithmetic.float_power"))(self, exponent)
 
 
 def _mapped(name: str, self: Tensor, others: tuple, function: Callable) -> Tensor:

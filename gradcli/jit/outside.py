@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.record.captures import cells_of, codes_of
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.declaration.infix import METHODS
 from gradcli.ops.operator import Operator
 
 _DEEP = 8
@@ -27,11 +29,8 @@ _TELLING = frozenset((
     "urandom", "time", "time_ns", "perf_counter", "monotonic", "now", "next", "environ", "getenv",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
-_UNSAID = frozenset((
-    "__call__", "__getattr__", "__getitem__", "__len__", "__iter__", "__contains__", "__bool__",
-    "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__",
-    "__rtruediv__", "__pow__", "__rpow__", "__matmul__", "__rmatmul__", "__neg__",
-))  # fmt: skip
+_UNSAID = {f"__{r}{name}__" for name in METHODS.values() for r in ("", "r")}
+_UNSAID |= {"__call__", "__getattr__", "__getitem__", "__len__", "__iter__", "__neg__"}
 """Methods that are called without their names."""
 _LASTING = sys.stdlib_module_names | {"gradcli", "numpy"}
 """Whose modules and classes stay what they are."""
@@ -51,7 +50,7 @@ class Outside:
         self._seen: dict[int, Any] = {}
         self._kept: list[Any] = []  # what is known by id, so that no other gets that
         self._stack: list[Any] = [function]
-        words = set(_UNSAID)
+        words = {*_UNSAID}
         scopes: list[Any] = []
         while self._stack and len(self._seen) < _MANY:
             thing = self._stack.pop()
@@ -75,12 +74,11 @@ class Outside:
         """Note the variables of ``f``; the names in its code."""
         if _lasts(f.__module__, frozenset(("gradcli",))):
             return []
-        for cell in f.__closure__ or ():
-            if _full(cell):
-                self.cells.append((cell, cell.cell_contents))
-                self._stack.append(cell.cell_contents)
+        cells = [*cells_of(f)]
+        self.cells += cells
+        self._stack += [held for _, held in cells]
         self._stack += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
-        words = _global_names(f.__code__)
+        words = [name for code in codes_of(f.__code__) for name in code.co_names]
         self.reason = next((f"a call of {name}" for name in words if name in _TELLING), self.reason)
         self._look_up(f.__globals__, id(f.__globals__), words)
         return words
@@ -119,24 +117,6 @@ class Outside:
 
 def _lasts(module: str | None, lasting: frozenset[str] = _LASTING) -> bool:
     return (module or "").partition(".")[0] in lasting
-
-
-def _full(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
-def _global_names(code: types.CodeType) -> list[str]:
-    names: list[str] = []
-    stack = [code]
-    while stack:
-        code = stack.pop()
-        names += code.co_names
-        stack += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return names
 
 
 def _print_of(thing: Any) -> tuple[list[Any] | None, list[Any]]:
