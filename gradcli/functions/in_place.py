@@ -190,13 +190,13 @@ def _with_alpha(name: str) -> Callable:
 
 
 def _zero(self: Tensor) -> Tensor:
-    set_item(self, Ellipsis, 0, True)
+    set_item(self, Ellipsis, 0, one_number=True)
     return written(self, "ZeroBackward0")
 
 
 def _fill(self: Tensor, value: Operand) -> Tensor:
     one_number(value)
-    set_item(self, Ellipsis, value, True)
+    set_item(self, Ellipsis, value, one_number=True)
     return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,7 @@ class Outside:
     """A picture of what a function reads from outside; ``changed`` compares it with now."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.cells: list[tuple[Any, Any]] = []
-        self.names: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
         self.held: list[tuple[Any, Any]] = []
         self.reason = ""
         """Why the function cannot stand as it was traced; empty where it can."""
@@ -74,9 +74,9 @@ class Outside:
         """Note the variables of ``f``; the names in its code."""
         if _lasts(f.__module__, frozenset(("gradcli",))):
             return []
-        cells = [*cells_of(f)]
-        self.cells += cells
-        self._stack += [held for _, held in cells]
+        for cell, held in cells_of(f):
+            self.read[id(cell), "cell_contents"] = partial(getattr, cell), held
+            self._stack.append(held)
         self._stack += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
         words = [name for code in codes_of(f.__code__) for name in code.co_names]
         self.reason = next((f"a call of {name}" for name in words if name in _TELLING), self.reason)
@@ -86,9 +86,9 @@ class Outside:
     def _look_up(self, scope: Any, key: int, words: Iterable[str]) -> None:
         """Note what ``scope`` has under each of the names."""
         for name in words:
-            if name in scope and (key, name) not in self.names:
+            if name in scope and (key, name) not in self.read:
                 held = scope[name]
-                self.names[key, name] = scope, held
+                self.read[key, name] = scope.get, held
                 self._stack.append(getattr(held, "fget", None) or getattr(held, "__func__", held))
 
     def _hold(self, thing: Any) -> None:
@@ -106,11 +106,8 @@ class Outside:
 
     def changed(self) -> bool:
         """Whether anything that was read is different now."""
-        for cell, held in self.cells:
-            if cell.cell_contents is not held:
-                return True
-        for (_, name), (scope, held) in self.names.items():
-            if scope.get(name) is not held:
+        for (_, name), (read, held) in self.read.items():
+            if read(name) is not held:
                 return True
         return any(_print_of(thing)[0] != held for thing, held in self.held)
 

@@ -426,14 +426,9 @@ def _step(
         raise
     if careful is not None and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled, careful)
-    for edge, r in zip(node.edges, pulled, strict=True):
-        if r is None or edge is None:  # a custom Function may give nothing, or too much
-            continue
-        if r.shape != edge.shape:
-            r = fit(r, edge.shape)
-        if node.dtype is not edge.dtype:
-            r = cast(r, edge.dtype)
-        arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
+    for edge, r in zip(node.edges, hooks.fitted(node, pulled, node.edges), strict=True):
+        if r is not None and edge is not None:  # a custom Function may give nothing, or too much
+            arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
     if gone is not None and saved:
         node.saved = gone
 

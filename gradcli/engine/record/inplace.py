@@ -166,13 +166,12 @@ def _put_shortly(target: Tensor, index: Any, value: Any) -> bool:
     return True
 
 
-def set_item(
-    target: Tensor, index: Any, value: Any, one_number: bool = False, computed: bool = False
-) -> None:
+def set_item(target: Tensor, index: Any, value: Any, **known: bool) -> None:
     """``target[index] = value``, recorded where either side is in the graph.
 
-    ``one_number`` tells that every entry gets it: then some may share their memory. ``computed``
-    tells that ``value`` was computed of ``target``, for all of which it stands: so does its node.
+    What is ``known``: ``one_number`` tells that every entry gets it: then some may share their
+    memory. ``computed`` tells that ``value`` was computed of ``target``, for all of which it
+    stands: so does its node.
     """
     if transformed.by:
         refuse_captured(target)
@@ -181,7 +180,7 @@ def set_item(
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
     elif isinstance(target, Plain):
-        put_item(target, index, value, one_number, computed)
+        put_item(target, index, value, **known)
     else:
         target[index] = value
 
