@@ -140,7 +140,7 @@ def _print_of(thing: Any) -> tuple[list[Any] | None, list[Any]]:
                 parts.append(array.tobytes() if array.nbytes <= _SMALL else b"")
                 continue
             inner = {} if isinstance(value, _FIXED) else getattr(value, "__dict__", {})
-        parts.append(len(inner))
-        stack += [(v, depth + 1) for v in inner]
+        parts += [len(inner), *(v if v.__class__ is str else None for v in inner)]
+        stack += [(v, depth + 1) for v in inner if v.__class__ is not str]
         stack += [(v, depth + 1) for v in inner.values()] if isinstance(inner, dict) else []
-    return parts, kept
+    return (None if len(parts) > _MANY else parts), kept
