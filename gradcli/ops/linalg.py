@@ -442,14 +442,11 @@ def _factored(x: Any, y: Any) -> Any:
     except np.linalg.LinAlgError:
         if x.flags.c_contiguous:
             raise
-        lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-        out = np.empty((*lead, *y.shape[-2:]), np.result_type(x, y))
-        for place in np.ndindex(lead):
-            a, b = (np.broadcast_to(v, (*lead, *v.shape[-2:]))[place] for v in (x, y))
-            out[place], info = _by_factors(a.T, b)
-            if info:
-                raise
-        return out
+        each = np.vectorize(_by_factors, signature="(n,n),(n,k)->(n,k),()")
+        found, info = each(np.swapaxes(x, -1, -2), y)
+        if info.any():
+            raise
+        return found
 
 
 def _no_side(a: tuple[Any, ...], b: tuple[Any, ...]) -> str | None:
