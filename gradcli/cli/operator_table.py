@@ -11,10 +11,11 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import gradcli.surface as surface
+from gradcli.engine.record.captures import cells_of, codes_of
 from gradcli.functions import index, methods
 from gradcli.ops.operator import OPERATORS, Operator
 
@@ -135,11 +136,11 @@ def _called_by(function: Any) -> tuple[set[str], bool]:
             names.add(op.name)
         if op is not None or not isinstance(value, FunctionType):
             continue
-        cells = [c.cell_contents for c in value.__closure__ or () if _filled(c)]
+        cells = [held for _, held in cells_of(value) if held is not None]
         names.update(c for c in cells if isinstance(c, str) and c in OPERATORS)
         work += [c for c in cells if isinstance(c, FunctionType | Operator)]
         work += [value.__wrapped__] if hasattr(value, "__wrapped__") else []
-        for code in _codes(value.__code__):
+        for code in codes_of(value.__code__):
             words = [c for c in code.co_consts if isinstance(c, str)]
             node = node or any(_NODE.match(w) for w in words)
             names.update(w for w in words if w in OPERATORS)
@@ -151,21 +152,6 @@ def _called_by(function: Any) -> tuple[set[str], bool]:
                 if _operator(f) or str(getattr(f, "__module__", "")).startswith(_OURS)
             ]  # fmt: skip
     return names, node
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    work = [code]
-    while work:
-        one = work.pop()
-        yield one
-        work += [c for c in one.co_consts if isinstance(c, CodeType)]
 
 
 def _of_operators(names: set[str], node: bool) -> tuple[bool, bool, bool, bool, bool]:

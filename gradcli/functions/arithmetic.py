@@ -139,20 +139,15 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return called(input + first / tensor2.to(met), "AddcdivBackward0", *operands)
 
 
-def refuse_other_weight(input: Any, weight: Any) -> None:
-    """Raise RuntimeFault (E0309) for the weights of ``lerp`` in another element type."""
-    if getattr(weight, "shape", ()) != ():
-        c_names = input.dtype.c_name, weight.dtype.c_name
-        said = "expected dtype {} for `weight` but got dtype {}".format(*c_names)
-        same_dtype(input, weight, said)
-
-
 def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
     if not is_number(end):
         same_dtype(input, end, "expected dtype {} for `end` but got dtype {}")
     if not is_number(weight):
-        refuse_other_weight(input, weight)
+        if weight.shape != ():
+            c_names = input.dtype.c_name, weight.dtype.c_name
+            said = "expected dtype {} for `weight` but got dtype {}".format(*c_names)
+            same_dtype(input, weight, said)
         refuse_kinds("bool int", "lerp_kernel_tensor", input.dtype)
         half = dtypes.float16
         if input.dtype is half and (input.shape or end.shape or weight.dtype is half):

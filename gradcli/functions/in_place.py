@@ -25,7 +25,6 @@ from gradcli.engine.record.inplace import (
     overtake,
     rewrite,
     set_item,
-    settle,
     write_result,
 )
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -44,7 +43,7 @@ def writes(op: Operator) -> bool:
     return op.entrywise and op.dtypes in ("float", "promote")
 
 
-def of_operator(op: Operator) -> Callable:
+def of_operator(op: Operator) -> Callable[..., Tensor]:
     """``x.op_(...)``."""
 
     def method(self: Tensor, *args: Any, **params: Any) -> Tensor:
@@ -80,7 +79,7 @@ def is_value(other: Any) -> bool:
     )
 
 
-def rewritten(function: Callable, by_index: bool = False) -> Callable:
+def rewritten(function: Callable, by_index: bool = False) -> Callable[..., Tensor]:
     """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone.
 
     ``by_index`` tells that entries of a source are written where an index says.
@@ -96,6 +95,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
         try:
             result = function(before, *args, **options)
         except UnwrittenFault as fault:
+            check_writable(self, ())
             raise (None if by_index else _wrong_result(self, args)) or fault from None
         operator: Any = getattr(function, "operator", None)
         if getattr(operator, "dtypes", 0) == "compare":
@@ -114,10 +114,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable:
             return self
         if result.array.shape != self.array.shape:
             raise no_room(self.array.shape, result.array.shape)
-        node = result.edge
-        set_item(self, Ellipsis, result)
-        if node is not None and (self.meta is None or self.meta.base is None):
-            settle(self, node)
+        set_item(self, Ellipsis, result, computed=True)
         return self
 
     method.declared = function  # type: ignore[attr-defined]
@@ -193,13 +190,13 @@ def _with_alpha(name: str) -> Callable:
 
 
 def _zero(self: Tensor) -> Tensor:
-    set_item(self, Ellipsis, 0, True)
+    set_item(self, Ellipsis, 0, one_number=True)
     return written(self, "ZeroBackward0")
 
 
 def _fill(self: Tensor, value: Operand) -> Tensor:
     one_number(value)
-    set_item(self, Ellipsis, value, True)
+    set_item(self, Ellipsis, value, one_number=True)
     return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
 
 
@@ -226,12 +223,13 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
 
 
 def _addcmul(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
-    written_by: Callable[..., Tensor] = of_operator(OPERATORS["addcmul"])
-    return written_by(self, tensor1, tensor2, value=value)
+    return of_operator(OPERATORS["addcmul"])(self, tensor1, tensor2, value=value)
 
 
 def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """``addcdiv``, written in place: only the quotient's node reads anything."""
+    if self.dtype is dtypes.float16 or self._is_view():
+        return rewritten(found("arithmetic.addcdiv"))(self, tensor1, tensor2, value=value)
     overlap(self, tensor1, tensor2)
     found("arithmetic.refuse_whole_quotient")(tensor1, tensor2)
     first = tensor1 if value == 1 else dtypes.meeting(tensor1, tensor2).entry(value) * tensor1
@@ -240,21 +238,18 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 
 def _lerp(self: Tensor, end: Tensor, weight: Operand) -> Tensor:
+    if not is_number(weight):
+        return rewritten(found("arithmetic.lerp"))(self, end, weight)
     same_dtype(self, end, "expected dtype {} for `end` but got dtype {}")
-    found("arithmetic.refuse_other_weight")(self, weight)
-    overlap(self, end, weight)
-    if is_number(weight):
-        return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
-    write_result(self, OPERATORS["add"], weight * (end - self))
-    return written(self, "LerpBackward1", end, weight)
+    overlap(self, end)
+    return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
 
 
 def _div(self: Tensor, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode is None:
         overlap(self, other)
         return write_result(self, OPERATORS["div"], other)
-    by_mode: Callable[..., Tensor] = rewritten(found("arithmetic.div"))
-    return by_mode(self, other, rounding_mode=rounding_mode)
+    return rewritten(found("arithmetic.div"))(self, other, rounding_mode=rounding_mode)
 
 
 def _float_power(self: Tensor, exponent: Operand) -> Tensor:
@@ -262,8 +257,7 @@ def _float_power(self: Tensor, exponent: Operand) -> Tensor:
     needed = dtypes.complex128 if wide else dtypes.float64
     if self.dtype is not needed:
         raise bad_dtype(f"the base given to float_power_ has dtype {self.dtype.scalar_name}")
-    by_power: Callable[..., Tensor] = rewritten(found("arithmetic.float_power"))
-    return by_power(self, exponent)
+    return rewritten(found("arithmetic.float_power"))(self, exponent)
 
 
 def _mapped(name: str, self: Tensor, others: tuple, function: Callable) -> Tensor:

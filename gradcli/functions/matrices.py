@@ -9,7 +9,7 @@ from typing import Any
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Order
-from gradcli.engine.record.composite import called, columnwise, rowwise
+from gradcli.engine.record.composite import bottom, called, columnwise, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Tensor
@@ -142,14 +142,13 @@ def one_triangle(A: Any, UPLO: str) -> Any:
     """
     if UPLO.upper() not in ("L", "U"):
         raise bad_value(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", help="UPLO='L'")
-    if A.__class__ is Tensor:
-        held = A.array
-        if held.ndim > 1 and held.shape[-1] == held.shape[-2]:
-            turned = held.swapaxes(-1, -2)
-            if (held == (turned.conj() if held.dtype.kind == "c" else turned)).all():
-                return A
     if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2] or A.dtype.kind < 2:
         return A
+    held = getattr(bottom(A), "array", None)
+    if held is not None:  # of a batch too, which comes first
+        turned = held.swapaxes(-1, -2)
+        if (held == (turned.conj() if held.dtype.kind == "c" else turned)).all():
+            return A
     raw = A.detach()
     part, beyond = ("tril", -1) if UPLO.upper() == "L" else ("triu", 1)
     both = O[part](raw, 0) + adjoint(O[part](raw, beyond))

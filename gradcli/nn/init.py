@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import eye, zeros
+from gradcli.engine.creation.factories import eye
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.source_location import warn
@@ -148,8 +148,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if not tensor.numel():
         return tensor
     rows = tensor.shape[0]
-    drawn = zeros(rows, tensor.numel() // rows, dtype=tensor.dtype)
-    drawn = drawn.normal_(0, 1, generator=generator)
+    drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
     wide = rows < drawn.shape[1]
     q, r = qr(drawn.T if wide else drawn)
     q = q * r.diagonal().sign()
@@ -171,12 +170,12 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
 
 def _spread(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    if not tensor.numel():
+        warn("Initializing zero-element tensors is a no-op")
+        return 0.0
     if mode not in ("fan_in", "fan_out"):
         raise bad_argument(f"Mode {mode} not supported, please use one of fan_in, fan_out")
     fan = _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
-    if not tensor.array.size:
-        warn("Initializing zero-element tensors is a no-op")
-        return 0.0
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
@@ -194,7 +193,8 @@ def kaiming_normal_(
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
     """He and others (2015): normal, so that the variance passes through the layer."""
-    return normal_(tensor, 0.0, _spread(tensor, a, mode, nonlinearity), generator)
+    std = _spread(tensor, a, mode, nonlinearity)
+    return normal_(tensor, 0.0, std, generator) if tensor.numel() else tensor
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:

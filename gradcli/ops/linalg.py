@@ -323,17 +323,18 @@ def _slope_of_log(x: Any) -> Any:
             raise
     if x.ndim == 2:
         with np.errstate(all="ignore"):
-            return _divided_by_pivots(x)
+            return _by_factors(x, np.eye(len(x), dtype=x.dtype))[0]
     return np.stack([_slope_of_log(part) for part in x])  # of which others may have an inverse
 
 
-def _divided_by_pivots(a: Any) -> Any:
-    """The transpose of the inverse of one matrix by its LU factors, whatever the pivots are."""
+def _by_factors(a: Any, b: Any) -> tuple[Any, int]:
+    """The z with a.T @ z = b by the LU factors of one matrix, whatever the pivots are; and LAPACK's
+    ``info`` of these, 0 where none is 0."""
     from scipy.linalg import lapack  # slow to load
 
     factor, solve = lapack.get_lapack_funcs(("getrf", "getrs"), (a,))
-    both, pivots, _ = factor(a)
-    return solve(both, pivots, np.eye(len(a), dtype=a.dtype), trans=1)[0]
+    both, pivots, info = factor(a)
+    return solve(both, pivots, b, trans=1)[0], info
 
 
 def _nothing(x: Any) -> Any:
@@ -429,8 +430,23 @@ def _solve(x: Any, y: Any) -> Any:
             torch=_no_side(a, b),
         )
     if len(b) == 1:
-        return in_rows(_solved("solve", np.linalg.solve, x, y[:, None])[..., 0])
-    return in_columns(_solved("solve", np.linalg.solve, x, y))
+        return in_rows(_solved("solve", _factored, x, y[:, None])[..., 0])
+    return in_columns(_solved("solve", _factored, x, y))
+
+
+def _factored(x: Any, y: Any) -> Any:
+    """The solution by the factors of x, or of what lies in rows and x is the transpose of: with
+    these that was solved, so that its derivative can be, whose own factors might have a pivot 0."""
+    try:
+        return np.linalg.solve(x, y)
+    except np.linalg.LinAlgError:
+        if x.flags.c_contiguous:
+            raise
+        each = np.vectorize(_by_factors, signature="(n,n),(n,k)->(n,k),()")
+        found, info = each(np.swapaxes(x, -1, -2), y)
+        if info.any():
+            raise
+        return found
 
 
 def _no_side(a: tuple[Any, ...], b: tuple[Any, ...]) -> str | None:

@@ -79,7 +79,8 @@ def _times_slope(op: Operator, index: int, given: dict[str, Any], tangent: Any) 
     return found if scaled else tangent * found
 
 
-_array_scopes: dict[int, dict[str, Any]] = {}
+_array_scopes: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+"""By the id of a rule's globals: these, so that no others get their id, and those for arrays."""
 
 
 def on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,15 +97,15 @@ def on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _array_scope(names: dict[str, Any]) -> dict[str, Any]:
-    scope = _array_scopes.get(id(names))
-    if scope is None:
-        scope = _array_scopes[id(names)] = dict(names)  # before filling: modules name each other
+    if id(names) not in _array_scopes:
+        scope = dict(names)
+        _array_scopes[id(names)] = names, scope  # before filling: modules name each other
         for name, value in names.items():
             if isinstance(value, Operator):
                 scope[name] = _computation(value)
             elif isinstance(value, types.FunctionType) and value.__module__.startswith(__package__):
                 scope[name] = on_arrays(value)
-    return scope
+    return _array_scopes[id(names)][1]
 
 
 def _computation(op: Operator) -> Callable[..., Any]:

@@ -84,7 +84,9 @@ class Dual(Layer):
 
     def over(self, change: Callable[[Any], Any]) -> Dual:
         """The dual of the changed primal and the changed tangent."""
-        return Dual(change(self.primal), change(self.tangent), self.__gradcli_rank__)
+        primal = change(self.primal)
+        with self.recorded([self.primal]):
+            return Dual(primal, change(self.tangent), self.__gradcli_rank__)
 
     def recorded(self, primals: Sequence[Any]) -> Any:
         """A context in which the tangent is computed: ``linearize`` records it under ``no_grad``.

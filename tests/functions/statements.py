@@ -474,6 +474,10 @@ x=torch.cat([torch.ones(2),3])
 x=torch.stack([torch.ones(2),3])
 x=torch.ones(3); x.expand(-1,3)
 x=torch.ones(3); x.copy_('a')
+torch.nn.functional.mish(torch.ones(2,dtype=torch.complex64,requires_grad=True),inplace=True)
+torch.nn.functional.hardsigmoid(torch.ones(2,dtype=torch.complex64,requires_grad=True),inplace=True)
+torch.nn.functional.threshold_(torch.ones(2,dtype=torch.complex64),0.1,0.2)
+torch.nn.functional.selu(torch.ones(2,dtype=torch.complex64))
 """.strip().split("\n")  # noqa: E501
 """What raises the same exception with the same words."""
 
@@ -490,7 +494,8 @@ x=torch.ones(2,requires_grad=True); torch.autograd.grad((x*2).sum(),'a')
 x=torch.ones(4); x.reshape('a')
 """.strip().split("\n"),
     "gradcli takes more: steps back, whole floats as sizes, numbers as gradients, masks "
-    "of bytes that are filled, slopes below 0 of what is written in place": """
+    "of bytes that are filled, slopes below 0 of what is written in place, silu of complex": """
+x=torch.ones(2,dtype=torch.cfloat,requires_grad=True); torch.nn.functional.silu(x).sum().real
 x=torch.ones(3).softmax()
 x=torch.ones(3); x[::-1]
 x=torch.ones(4).reshape(2.0,2)

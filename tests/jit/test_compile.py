@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 
 import numpy as np
@@ -120,6 +121,56 @@ def test_what_is_read_from_outside_may_change(engine_is_shut):
     assert c(1.0) == 12.0
     weight = weight * 2
     assert c(1.0) == 24.0
+
+
+def test_what_is_read_by_attribute_may_change():
+    module, scale = types.ModuleType("settings"), 2.0
+
+    class Held:
+        factor = 2.0
+
+        def method(self, x):
+            return x * scale
+
+        @property
+        def of_scale(self):
+            return scale
+
+    held, module.factor = Held(), 2.0
+    held.function, held.number, held.table = lambda x: x * scale, 2, {"a": 2.0}
+    table = {"function": held.function}
+    functions = (
+        held.method,
+        lambda x: held.method(x),
+        lambda x: held.function(x),
+        lambda x: table["function"](x),
+        lambda x: x * held.of_scale,
+        lambda x: x * held.factor,
+        lambda x: x * Held.factor,
+        lambda x: x * module.factor,
+        lambda x: x * held.table.get("a", 3.0),
+    )
+    compiled = [gradcli.compile(f) for f in functions]
+    assert [c(1.0) for c in compiled] == [2.0] * 9
+    scale = Held.factor = module.factor = 3.0
+    held.table["b"] = held.table.pop("a")
+    assert [c(1.0) for c in compiled] == [3.0] * 9
+    c, x = gradcli.compile(lambda x: x * held.number), gradcli.tensor([1])
+    assert not c(x).dtype.is_floating_point
+    held.number = 2.0
+    assert c(x).dtype.is_floating_point
+
+
+def test_what_took_the_place_of_a_freed_function_is_another():
+    def multiply(n):
+        return lambda x: x * n
+
+    held = types.SimpleNamespace()
+    c = gradcli.compile(lambda x: held.f(x))
+    for n in range(20):
+        held.f = multiply(float(n))
+        assert c(1.0) == n
+        del held.f
 
 
 def test_large_arrays_outside_are_read_in_every_run(engine_is_shut):

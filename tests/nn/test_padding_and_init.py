@@ -57,3 +57,23 @@ def test_dirac_of_groups_passes_each_group_through():
     x = g.randn(1, 4, 7)
     w = nn.init.dirac_(g.empty(4, 2, 3), 2)
     g.testing.assert_close(nn.functional.conv1d(x, w, padding=1, groups=2), x)
+
+
+def test_orthogonal_numbers_of_each_element_of_a_batch():
+    g.manual_seed(0)
+    fill = g.func.vmap(lambda t: g.nn.init.orthogonal_(t.clone()), randomness="different")
+    found = fill(g.zeros(2, 2, 2))
+    np.testing.assert_allclose(found @ found.mT, g.eye(2).expand(2, 2, 2), atol=1e-6)
+    assert not g.equal(found[0], found[1])
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element")
+def test_nothing_is_drawn_for_an_empty_tensor_of_any_type():
+    for name in ("kaiming_normal_", "kaiming_uniform_"):
+        empty = g.empty(0)
+        assert getattr(g.nn.init, name)(empty) is empty and not empty._version
+    for name, *args in (("exponential_",), ("normal_",), ("log_normal_",), ("geometric_", 0.5)):
+        empty = g.empty(0, dtype=g.bool)
+        assert getattr(empty, name)(*args) is empty and empty._version == 1
+    with pytest.raises(RuntimeError, match="expects lambda > 0"):
+        g.empty(0, dtype=g.int64).exponential_(-1.0)

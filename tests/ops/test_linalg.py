@@ -318,3 +318,36 @@ def test_small_entries_of_an_adjugate_stay_exact_beside_another_matrix(other):
     graded = np.array([[1.0, 2.0, 3.0], [0.0, 1e-9, 2.0], [1e-12, 0.0, 3.0]])
     alone = OPERATORS["adjugate"](graded)
     np.testing.assert_allclose(OPERATORS["adjugate"](np.stack([graded, other]))[0], alone, 1e-13)
+
+
+def test_what_was_solved_has_a_derivative_though_the_transpose_has_a_zero_pivot():
+    x = gradcli.tensor([[1.0, 2, 3], [4, 5, 6], [5, 7, 9]], dtype=gradcli.float64)
+    x, b = x.requires_grad_(), gradcli.tensor([1.0, 2, 3], dtype=gradcli.float64)
+    found = gradcli.linalg.solve(x, b)
+    (slope,) = gradcli.autograd.grad(found.sum(), x)
+    assert np.isfinite(slope.numpy()).all()
+    batch = gradcli.stack([x.detach(), gradcli.eye(3, dtype=gradcli.float64)])
+    each = gradcli.func.vmap(gradcli.func.grad(lambda a: gradcli.linalg.solve(a, b).sum()))(batch)
+    np.testing.assert_allclose(each[0], slope)
+
+
+def test_a_triangle_with_an_infinite_entry_is_solved_by_substitution():
+    inf = np.inf
+    x = gradcli.tensor([[1.0, inf, 3], [0, 5, 6], [0, 0, 9]], dtype=gradcli.float64)
+    x, b = x.requires_grad_(), gradcli.tensor([[1.0], [2], [3]], dtype=gradcli.float64)
+    found = gradcli.linalg.solve_triangular(x, b, upper=True)
+    np.testing.assert_allclose(found.tolist(), [[np.nan], [0], [1 / 3]], atol=1e-12)
+    (slope,) = gradcli.autograd.grad(found.sum(), x)
+    np.testing.assert_allclose(slope, [[np.nan, 0, -1 / 3], [0, np.nan, inf], [0, 0, -inf]])
+
+
+def test_a_symmetric_matrix_with_an_infinite_entry_has_the_slopes_in_a_batch_that_it_has_alone():
+    a = torch.tensor([[0.5, INF, 1.0], [INF, 1.0, 0.3], [1.0, 0.3, 2.0]], dtype=torch.float64)
+
+    def total(a):
+        return torch.linalg.pinv(a, hermitian=True).sum()
+
+    alone = torch.func.grad(total)(a)
+    batch = torch.stack([a, torch.eye(3, dtype=torch.float64)])
+    each = torch.func.vmap(torch.func.grad(total))(batch)
+    assert torch.equal(alone.isnan(), each[0].isnan())

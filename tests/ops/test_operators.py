@@ -16,6 +16,7 @@ import gradcli
 from gradcli.autograd import gradcheck, gradgradcheck
 from gradcli.engine.dtypes import to_dtype
 from gradcli.ops import OPERATORS
+from gradcli.ops.read import on_arrays
 from tests.ops.rows import concrete, derivatives, differences, weights
 from tests.ops.table import ROWS
 from tests.support.families import family
@@ -497,3 +498,14 @@ def test_operators_without_derivative_make_no_edge_or_one_of_zeros(name):
         elif floats:  # floor and kin: a node, and zeros arrive
             found = gradcli.autograd.grad(out.sum(), [args[i] for i in floats], create_graph=True)
             assert not any(g.requires_grad or g.numpy().any() for g in found)
+
+
+def test_the_array_reading_of_a_freed_rule_is_not_given_to_another():
+    def made(text):
+        scope = {"__name__": "gradcli.ops.made"}
+        exec(text, scope)
+        return scope.pop("f")
+
+    for n in range(20):
+        on_arrays(made("def f(): return 0"))
+        assert on_arrays(made(f"n{n} = {n}\ndef f(): return n{n}"))() == n

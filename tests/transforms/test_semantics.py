@@ -1884,3 +1884,20 @@ def test_what_jvp_gives_is_a_view_of_what_the_function_gave():
         assert value is not p and not value.is_leaf and value._is_view()
     aux = torch.func.jvp(lambda x: (x * x, x), (p,), (torch.ones(4),), has_aux=True)[2]
     assert aux is not p and aux.requires_grad and aux._is_view()
+
+
+def test_what_linearize_records_under_no_grad_goes_through_views():
+    """The tangent of a view is in the graph that linearize reads, whatever the mode is."""
+    x, along = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, -1.0, 2.0, 0.5])
+    views = (
+        lambda x: torch.view_as_real(torch.complex(x, x)),
+        lambda x: torch.view_as_complex((x * 2).reshape(2, 2)),
+        lambda x: torch.complex(x, x).conj().imag,
+        lambda x: torch.as_strided(x * x, (2,), (2,)) ** 2,
+        lambda x: torch.view_as_real(torch.fft.fft(x)),
+        lambda x: torch.fft.ihfft(x),
+    )
+    for function in views:
+        with torch.no_grad():
+            _, push = torch.func.linearize(function, x)
+        torch.testing.assert_close(push(along), torch.func.jvp(function, (x,), (along,))[1])

@@ -87,14 +87,12 @@ def after(
     Of a function whose last operator this is hooks see those ``at_inputs``: what they replace
     comes back ``AtInputs``.
     """
-    parts, shapes = [], []
     # Where a pass goes to some places alone, only a function of the user's computes the others.
-    on = frozenset(node.edges) if node.foreign else mode.passing
-    for r, e in zip(pulled, node.edges, strict=True):
-        if e is not None and r is not None:
-            r = None if e not in on else cast(r if r.shape == e.shape else fit(r, e.shape), e.dtype)
-        parts.append(r)
-        shapes.append(r.shape if e is None and r is not None else e and e.shape)
+    parts = fitted(node, pulled, frozenset(node.edges) if node.foreign else mode.passing)
+    shapes = [
+        r.shape if e is None and r is not None else e and e.shape
+        for r, e in zip(parts, node.edges, strict=True)
+    ]
     given, hooks = shown(g), list(node.extra.post_hooks.values())
     places, replaced = shown_places(node), False
     seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
@@ -112,6 +110,16 @@ def after(
     for i, part in zip(places, seen, strict=True):
         parts[i] = part
     return tuple(parts)
+
+
+def fitted(node: Node, pulled: Sequence[Any], on: Any) -> list[Any]:
+    """What a node's rules gave, in the shapes and types of its inputs; of those ``on`` the way."""
+    parts = []
+    for r, e in zip(pulled, node.edges, strict=True):
+        if e is not None and r is not None:
+            r = None if e not in on else cast(r if r.shape == e.shape else fit(r, e.shape), e.dtype)
+        parts.append(r)
+    return parts
 
 
 def shown_places(node: Node) -> list[int]:

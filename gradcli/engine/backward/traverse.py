@@ -390,14 +390,9 @@ def _step(
 ) -> None:
     """What ``Node.step`` does, for classes that have none, or with an eye on branches not taken."""
     pulled = _given(node, g, isinstance(g, Tensor), careful)
-    for edge, r in zip(node.edges, pulled, strict=True):
-        if r is None or edge is None:  # a custom Function may give nothing, or too much
-            continue
-        if r.shape != edge.shape:
-            r = fit(r, edge.shape)
-        if node.dtype is not edge.dtype:
-            r = cast(r, edge.dtype)
-        arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
+    for edge, r in zip(node.edges, hooks.fitted(node, pulled, node.edges), strict=True):
+        if r is not None and edge is not None:  # a custom Function may give nothing, or too much
+            arrived[edge] = arrived.pop(edge) + r if edge in arrived else r
     if gone is not None and node.saved:
         node.saved = gone
 
@@ -598,7 +593,11 @@ def at_inputs(node: Node, g: Any, on: Any = None) -> list[Any] | None:
     known = {e for e in inputs if e is not None}
     if known == {e for e in node.edges if e is not None}:
         return None
-    if len(known) + list(inputs).count(None) < len(inputs):
+    twice = len(known) + list(inputs).count(None) < len(inputs)
+    # What was written to a view tells them, where one operator computed it.
+    put = twice and node.extra is not None and "written" in node.extra.params
+    written = node.edges[1].origin if put else None
+    if twice and (written is None or written.edges[1:] != tuple(inputs[1:])):
         said = f"a hook of {node.name()} cannot tell the gradients of a tensor that is given twice"
         raise RuntimeFault("E0407", said, help="register hooks on the tensors")
     arrived, order = {node: g}, [node]
@@ -606,10 +605,16 @@ def at_inputs(node: Node, g: Any, on: Any = None) -> list[Any] | None:
     for inner in order:  # which grows
         order += [e for e in dict.fromkeys(inner.edges) if e not in seen and not e.leaf]
         seen.update(inner.edges)
+    apart: list[Any] = []
     for inner in sorted(order, key=_by_age, reverse=True):
-        if (have := arrived.pop(inner, None)) is not None:
-            _step(inner, have, arrived, None, None)
-    return [arrived.get(e) if on is None or e in on else None for e in inputs]
+        if (have := arrived.pop(inner, None)) is None:
+            continue
+        _step(inner, have, arrived, None, None)
+        if inner is written:
+            pulled = _looked_at(inner, have, isinstance(have, Tensor), None)
+            apart = hooks.fitted(inner, pulled, inner.edges)[1:]
+    found = [*(arrived.get(e) for e in inputs[: len(inputs) - len(apart)]), *apart]
+    return [r if on is None or e in on else None for r, e in zip(found, inputs, strict=True)]
 
 
 def _capture(captured: Sequence[Node], g: Any, wanted: dict[Any, Any]) -> None:

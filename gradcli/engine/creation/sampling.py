@@ -51,7 +51,8 @@ def drawn(
     requires_grad: bool = False, device: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
-    refuse_kinds("bool int", _KERNELS[draw], target)
+    if draw == "uniform" or 0 not in shape:  # no numbers are no normal ones of any type
+        refuse_kinds("bool int", _KERNELS[draw], target)
     out = _target(shape)
     if draw == "normal" and out is not None and not out.own_array().flags.c_contiguous:
         draw = "normals_in_pairs"
@@ -521,7 +522,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
         for bound, name in ((low, "from"), (high, "to")):
             if not abs(bound) <= most:
                 raise bad_value(f"{name} is out of bounds for {self.dtype.c_name}")
-        said = f"found from={low} > to={high}"
+        said = f"found from={low:g} > to={high:g}"
         if low > high:
             raise bad_value(f"uniform_ expects to return a [from, to) range, but {said}")
         if high - low > most:
@@ -579,8 +580,9 @@ def _uniform(shape: tuple[int, ...], generator: Any) -> Any:
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write exponentially distributed numbers of rate ``lambd``."""
-    _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     _above_zero("exponential_", "lambda", lambd)
+    if self.numel():
+        _continuous("Exponential", self.dtype.scalar_name, self.dtype)
     return _written(
         self, "ExponentialBackward0", lambda shape: -(-_uniform(shape, generator)).log1p() / lambd
     )
@@ -590,8 +592,8 @@ def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers of the Cauchy distribution."""
-    _continuous("Cauchy", self.dtype.c_name, self.dtype)
     _above_zero("cauchy_", "sigma", sigma)
+    _continuous("Cauchy", self.dtype.c_name, self.dtype)
     return _written(
         self,
         "CauchyBackward0",
@@ -603,8 +605,9 @@ def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers whose logarithm is normal."""
-    refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
     _above_zero("log_normal_", "std", std)
+    if self.numel():
+        refuse_kinds("bool int complex", "log_normal_cpu", self.dtype)
     of = float64, generator, mean, std
     return _written(
         self, "LogNormalBackward0", lambda shape: drawn("normals_in_pairs", shape, *of).exp()
@@ -614,9 +617,10 @@ def log_normal_(
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Write how many trials of probability ``p`` it takes until one succeeds."""
     _numbers("geometric_", p)
-    refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     if not 0 < p < 1:
-        raise bad_value(f"geometric_ expects p to be in (0, 1), but got p={p}")
+        raise bad_value(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    if self.numel():
+        refuse_kinds("bool complex", "geometric_cpu", self.dtype)
     return _written(
         self,
         "GeometricBackward0",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from gradcli.engine.grad_mode import transformed
@@ -93,22 +93,29 @@ def captured(function: Any) -> Iterator[Any]:
 def _names(function: FunctionType) -> Iterator[Any]:
     """What the names in a function's text, that of functions inside included, stand for."""
     if (function.__module__ or "").partition(".")[0] == "gradcli":  # a transform of another one
-        yield from (v for v in _cells(function) if callable(v))
+        yield from (v for _, v in cells_of(function) if callable(v))
         return
-    yield from _cells(function)
+    yield from (v for _, v in cells_of(function))
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     names = function.__globals__
-    codes: list[CodeType] = [function.__code__]
-    while codes:
-        code = codes.pop()
+    for code in codes_of(function.__code__):
         yield from (names[name] for name in code.co_names if name in names)
-        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
 
 
-def _cells(function: FunctionType) -> Iterator[Any]:
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those of all functions inside."""
+    work = [code]
+    while work:
+        one = work.pop()
+        yield one
+        work += [part for part in one.co_consts if isinstance(part, CodeType)]
+
+
+def cells_of(function: FunctionType) -> Iterator[tuple[CellType, Any]]:
+    """The cells of a function's closure that have a content, and that."""
     for cell in function.__closure__ or ():
         try:
-            yield cell.cell_contents
+            yield cell, cell.cell_contents
         except ValueError:  # not assigned yet
             continue

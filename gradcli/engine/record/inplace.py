@@ -166,10 +166,12 @@ def _put_shortly(target: Tensor, index: Any, value: Any) -> bool:
     return True
 
 
-def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
+def set_item(target: Tensor, index: Any, value: Any, **known: bool) -> None:
     """``target[index] = value``, recorded where either side is in the graph.
 
-    ``one_number`` tells that every entry gets it: then some may share their memory.
+    What is ``known``: ``one_number`` tells that every entry gets it: then some may share their
+    memory. ``computed`` tells that ``value`` was computed of ``target``, for all of which it
+    stands: so does its node.
     """
     if transformed.by:
         refuse_captured(target)
@@ -178,7 +180,7 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
     elif isinstance(target, Plain):
-        put_item(target, index, value, one_number)
+        put_item(target, index, value, **known)
     else:
         target[index] = value
 
@@ -187,7 +189,9 @@ _NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
 """NumPy's numbers that are Python's too."""
 
 
-def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
+def put_item(
+    target: Tensor, index: Any, value: Any, one_number: bool = False, computed: bool = False
+) -> None:
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     try:
@@ -224,8 +228,8 @@ def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     elif isinstance(raw, np.generic):  # NumPy refuses a number out of range, and wraps an array
         raw = np.asarray(raw)
     write(target.own_array(), index, in_memory(target, raw))
-    twin = target._alias()
-    if current().grad and target.dtype.differentiable:
+    twin = target._alias(value.edge if computed else None)
+    if twin.edge is None and current().grad and target.dtype.differentiable:
         record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
         if index is not Ellipsis:
             runs_once(twin)

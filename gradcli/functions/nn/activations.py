@@ -97,20 +97,12 @@ def relu(input: Any, inplace: Any = False) -> Any:
 
 def elu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
     """``input`` where it is positive, else alpha*(exp(x) - 1)."""
-    if inplace:
-        return _written(elu, input, alpha)
-    if getattr(input, "dtype", None) is float16:
-        return in_float32(elu, "EluBackward0", input, alpha)
-    return _O["elu"](input, alpha)
+    return _rounded_once("elu", input, inplace, alpha)
 
 
 def leaky_relu(input: Any, negative_slope: Number = 0.01, inplace: Any = False) -> Any:
     """``input`` where it is positive, else ``negative_slope * input``."""
-    if inplace:
-        return _written(leaky_relu, input, negative_slope)
-    if getattr(input, "dtype", None) is float16:
-        return in_float32(leaky_relu, "LeakyReluBackward0", input, negative_slope)
-    return _O["leaky_relu"](input, negative_slope)
+    return _rounded_once("leaky_relu", input, inplace, negative_slope)
 
 
 def relu6(input: Any, inplace: Any = False) -> Any:
@@ -158,23 +150,25 @@ def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:
     return _O["softplus_beta"](input, beta, threshold)
 
 
-def _gated(name: str, input: Any, inplace: Any) -> Any:
+def _rounded_once(name: str, input: Any, inplace: Any, *numbers: Number) -> Any:
+    """The operator ``name``, rounded once of halves too."""
     if inplace:
-        return _written(_O[name], input)
-    if input.dtype is float16:
-        return in_float32(_O[name], f"{name.title()}Backward0", input)
-    return _O[name](input)
+        return _written(lambda x: _rounded_once(name, x, False, *numbers), input)
+    if getattr(input, "dtype", None) is float16:
+        shown = f"{name.title().replace('_', '')}Backward0"
+        return in_float32(lambda x: _O[name](x, *numbers), shown, input)
+    return _O[name](input, *numbers)
 
 
 def silu(input: Any, inplace: Any = False) -> Any:
     """x * sigmoid(x)."""
     check_floating(input, "silu_cpu")
-    return _gated("silu", input, inplace)
+    return _rounded_once("silu", input, inplace)
 
 
 def mish(input: Any, inplace: Any = False) -> Any:
     """x * tanh(softplus(x))."""
-    return _gated("mish", input, inplace)
+    return _rounded_once("mish", input, inplace)
 
 
 def gelu(input: Any, *, approximate: str = "none") -> Any:
@@ -207,7 +201,7 @@ def celu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
 
 
 def _elu(input: Any, alpha: float, scale: float, inner: float) -> Any:
-    check_floating(input, "elu_cpu")
+    check_floating(input, "elu_cpu", True)
     if input.dtype is float16:
         return in_float32(_elu, "EluBackward0", input, alpha, scale, inner)
     grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
@@ -217,9 +211,9 @@ def _elu(input: Any, alpha: float, scale: float, inner: float) -> Any:
 
 def hardsigmoid(input: Any, inplace: Any = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
-    check_floating(input, "hardsigmoid_cpu")
     if inplace:
         return _written(hardsigmoid, input)
+    check_floating(input, "hardsigmoid_cpu", True)
     if input.dtype is float16:
         return in_float32(hardsigmoid, "HardsigmoidBackward0", input)
     held = arithmetic.or_nan(_O["sign"](input) * 0.5 + 0.5, input)  # NaN stays, without a slope
@@ -230,7 +224,7 @@ def hardsigmoid(input: Any, inplace: Any = False) -> Any:
 def hardswish(input: Any, inplace: Any = False) -> Any:
     """``x * hardsigmoid(x)``."""
     check_floating(input, "hardswish_cpu")
-    return _gated("hardswish", input, inplace)
+    return _rounded_once("hardswish", input, inplace)
 
 
 def hardshrink(input: Any, lambd: Number = 0.5) -> Any:
@@ -266,8 +260,8 @@ def threshold(input: Any, threshold: Number, value: float, inplace: Any = False)
 
 
 def _above(input: Any, least: Number, value: float) -> Any:
-    if not input.dtype.kind:
-        check_floating(input, "threshold_cpu")
+    if input.dtype.kind in (0, 3):
+        check_floating(input, "threshold_cpu", True)
     number = int if input.dtype.kind < 2 else float
     held = _O["where"](input.to(input.dtype.computed) <= number(least), number(value), input)
     return called(held, "ThresholdBackward0", input, leads=input)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any, NamedTuple
 
+from gradcli.engine.record.captures import codes_of
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.diagnostics.unknown_names import attribute_help, name_help
@@ -360,15 +361,7 @@ def _codes_of(fault: BaseException) -> set[int]:
     step = fault.__traceback__
     while step is not None and step.tb_frame.f_code.co_filename != FILE:
         step = step.tb_next
-    work = [] if step is None else [step.tb_frame.f_code]
-    found = {id(code) for code in work}
-    while work:
-        code = work.pop()
-        for constant in code.co_consts:
-            if constant.__class__ is code.__class__ and id(constant) not in found:
-                found.add(id(constant))
-                work.append(constant)
-    return found
+    return set() if step is None else {id(code) for code in codes_of(step.tb_frame.f_code)}
 
 
 def _watched(node: n.Node, module: n.Module) -> n.Node | None:

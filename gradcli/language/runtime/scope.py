@@ -6,7 +6,6 @@ emits their calls.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import operator
@@ -15,6 +14,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
+from gradcli.engine.record.captures import cells_of
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import (
     Defaulting,
@@ -135,9 +135,7 @@ def adopted(value: Any, scope: dict[str, Any]) -> Any:
             seen.add(id(one))
             if one.__code__.co_filename == FILE:
                 one.__globals__.update({name: scope[name] for name in _OF_THE_RUN})
-            for cell in one.__closure__ or ():
-                with contextlib.suppress(ValueError):  # a cell that has no content yet
-                    todo.append(cell.cell_contents)
+            todo += (held for _, held in cells_of(one))
         elif kind in _HOLDING and id(one) not in seen:
             seen.add(id(one))
             items = one.values() if kind is dict else one

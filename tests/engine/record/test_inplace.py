@@ -549,3 +549,59 @@ def test_a_write_in_another_type_reads_what_the_target_was(types):
             getattr(y, f"{name}_")(w)
             found = torch.autograd.grad(y.sum(), leaves)
             assert all(map(torch.equal, found, expected)), name
+
+
+def test_halves_written_in_place_are_rounded_once():
+    """What composes several operators gives in place what it gives: each entry rounded once."""
+    one, x = (torch.linspace(a, 8.0, 400).half() for a in (0.3, -8.0))
+    functions = {
+        "silu": lambda t: F.silu(t, inplace=t.grad_fn is not None),
+        "mish": lambda t: F.mish(t, inplace=t.grad_fn is not None),
+        "hardswish": lambda t: F.hardswish(t, inplace=t.grad_fn is not None),
+        "addcdiv": lambda t: (t.addcdiv if t.is_leaf else t.addcdiv_)(one, one + 1, value=0.3),
+        "lerp": lambda t: (t.lerp if t.is_leaf else t.lerp_)(one, one / 9),
+    }
+    for name, function in functions.items():
+        leaves = [x.clone().requires_grad_() for _ in range(2)]
+        found = [function(leaf) for leaf in (leaves[0], leaves[1] * 1)]
+        for out in found:
+            out.sum().backward()
+        assert torch.equal(*found), name
+        assert torch.equal(*(leaf.grad for leaf in leaves)), name
+
+
+WRITES = {
+    "silu": lambda v, o: F.silu(v, inplace=True),
+    "cumsum": lambda v, o: v.cumsum_(0),
+    "put": lambda v, o: v.put_(torch.tensor([0]), torch.tensor([2.0])),
+    "scatter": lambda v, o: v.scatter_(0, torch.tensor([0, 1]), o),
+    "copysign": lambda v, o: v.copysign_(o),
+    "lerp": lambda v, o: v.lerp_(o, torch.full((2,), 0.25)),
+    "nan_to_num": lambda v, o: v.nan_to_num_(),
+    "clamp": lambda v, o: v.clamp_(0.5, 1.5),
+    "addcdiv": lambda v, o: v.addcdiv_(o, o.detach()),
+    "addcmul": lambda v, o: v.addcmul_(o, o),
+}
+
+
+@family("name", WRITES)
+def test_node_hooks_of_a_written_view_stand_between_base_and_others(name):
+    """A node hook after a write to a view sees what goes to the base and to each other operand."""
+    x, o = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([0.5, 0.25])
+    wanted = torch.autograd.grad(written(WRITES[name], x * 1, o).sum(), (x, o), allow_unused=True)
+    z, seen = written(WRITES[name], x * 1, o), []
+    z.grad_fn.register_hook(lambda given, _: seen.append([g for g in given if g is not None]))
+    z.grad_fn.register_hook(lambda given, _: (given[0] * 3, *given[1:]))
+    found = torch.autograd.grad(z.sum(), (x, o), allow_unused=True)
+    assert torch.equal(found[0], wanted[0] * 3)
+    assert torch.equal(seen[0][0], wanted[0])
+    if wanted[1] is not None:
+        assert torch.equal(found[1], wanted[1])
+        assert torch.equal(sum(seen[0][1:]), wanted[1])
+    else:
+        assert len(seen[0]) == 1
+
+
+def written(write, z, o):
+    write(z[0], o)
+    return z
