@@ -611,7 +611,7 @@ def at_inputs(node: Node, g: Any, on: Any = None) -> list[Any] | None:
             continue
         _step(inner, have, arrived, None, None)
         if inner is written:
-            pulled = _looked_at(inner, have, isinstance(have, Tensor), None)
+            pulled = _given(inner, have, isinstance(have, Tensor), None)
             apart = hooks.fitted(inner, pulled, inner.edges)[1:]
     found = [*(arrived.get(e) for e in inputs[: len(inputs) - len(apart)]), *apart]
     return [r if on is None or e in on else None for r, e in zip(found, inputs, strict=True)]
