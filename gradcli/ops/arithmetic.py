@@ -74,6 +74,22 @@ mul = bilinear(
 )
 
 
+def _along(x: Any, y: Any) -> Any:
+    found = np.multiply(x, y)
+    lost = np.isnan(found)
+    if np.any(lost):
+        found = np.where(lost & ~(np.isnan(x) | np.isnan(y)), found.dtype.type(0), found)[()]
+    return found
+
+
+along: Operator = bilinear(
+    "along",
+    _along,
+    lambda g, y: along(g, y),
+    lambda g, x: along(g, x),
+    doc="The product of what moves and a slope, where 0 times infinity is 0.",
+    public=False,
+)
 add_scaled = linear(
     "add_scaled",
     # a type without negative numbers has none for a factor
@@ -333,7 +349,7 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     # In a formula ``t`` is a symbol, which has no dtype and is no condition.
     known = getattr(t, "dtype", None) is not None
     lost = logical_and(flat, logical_not(isfinite(t / x)) if known else x == 0)
-    found = t * (y * pow(x, where(flat, y, y - 1)))
+    found = along(t, y * pow(x, where(flat, y, y - 1)))
     # A choice, not a divisor of 1: what is infinite there would have no tangent.
     found = where(flat, found / where(flat, where(lost, 1.0, x), 1.0), found)
     # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
@@ -350,7 +366,7 @@ def _steep(slope: Any, t: Any, x: Any, place: Callable[[], tuple[Any, Any]]) -> 
     if isinstance(x, np.ndarray | np.generic):  # of arrays there is no further slope
         return slope
     here, zero = place()
-    return where(here, slope - t * sqrt(where(here, zero, 1.0)), slope)
+    return where(here, slope - along(t, root(where(here, zero, 1.0))), slope)
 
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
@@ -404,6 +420,13 @@ sqrt = elementwise(
     edges="infinite slope at 0",
     example="sqrt(x) --x 4",
     cures=cures.SQRT,
+)
+root: Operator = elementwise(
+    "root",
+    np.sqrt,
+    lambda t, out: along(t, 0.5 / out),
+    doc="The square root, whose infinite slope at 0 leaves what does not move.",
+    public=False,
 )
 rsqrt = elementwise(
     "rsqrt",

@@ -332,6 +332,10 @@ ARITHMETIC = (
     binary("add", "torch.add(x, y)", complex=True),
     binary("sub", "torch.sub(x, y)", complex=True),
     binary("mul", "torch.mul(x, y)", complex=True, saves=("x", "y")),
+    binary("along", None, complex=True, saves=("x", "y"), kinks=(
+        Kink(([0.0, inf, 2.0, 0.0], [inf, 0.0, inf, nan]), [0.0, 0.0, inf, nan],
+             ([inf, 0.0, inf, nan], [0.0, inf, 2.0, 0.0])),
+    )),
     binary("add_scaled", "torch.add(x, y, alpha=alpha)", numbers="right", complex=True,
            extra=[Case((Draw((3,)), Draw((2, 3))), {"alpha": a}) for a in (-0.3, 2, 1)]),
     Row("addcmul", (
@@ -383,6 +387,9 @@ ARITHMETIC = (
     )),
     unary("sqrt", "torch.sqrt(x)", 0.3, 3, saves=("out",), complex=True, kinks=(
         Kink(([0.0, -1.0],), [0.0, nan], ([inf, nan],)),
+    )),
+    unary("root", None, 0.3, 3, saves=("out",), complex=True, kinks=(
+        Kink(([0.0],), [0.0], ([inf],)),
     )),
     unary("rsqrt", "torch.rsqrt(x)", 0.3, 3, saves=("out",), complex=True),
     unary("cbrt", "torch.sign(x) * torch.abs(x) ** (1 / 3)", saves=("out",), avoid=(0.0,), kinks=(

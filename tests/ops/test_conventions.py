@@ -252,6 +252,10 @@ def test_the_mixed_slope_of_a_power_at_0_is_finite_for_exponents_above_1_alone(
             assert mixed == [0, 0] and slopes[1, 1] == 0
         else:
             assert all(math.isnan(m) or m == -INF for m in mixed), (exponent, mixed)
+        if exponent == 1:
+            assert slopes.tolist() == [[0, -INF], [-INF, 0]], "what does not move adds nothing"
+            along = torch.tensor([INF, 0.0], dtype=torch.float64)
+            assert torch.func.jvp(lambda v: power(v[0], v[1]), (x,), (along,))[1] == INF
 
 
 def test_slopes_on_a_branch_cut_are_of_the_side_of_the_value():
