@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import isfinite, logical_and, logical_not, logical_or, zeros_like
+from gradcli.ops.comparison import isnan, logical_and, logical_or, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.dims import in_rows
@@ -344,14 +344,9 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
             return t * (2.0 * x)
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         return t * (y * pow(x, y - 1))
-    # Where y is 0 the slope is 0, though x ** (y - 1) may be infinite; its own slope by y is not.
-    flat = y == 0
-    # In a formula ``t`` is a symbol, which has no dtype and is no condition.
-    known = getattr(t, "dtype", None) is not None
-    lost = logical_and(flat, logical_not(isfinite(t / x)) if known else x == 0)
-    found = along(t, y * pow(x, where(flat, y, y - 1)))
-    # A choice, not a divisor of 1: what is infinite there would have no tangent.
-    found = where(flat, found / where(flat, where(lost, 1.0, x), 1.0), found)
+    # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not, of others.
+    lost = logical_and(y == 0, logical_or(x == 0, isnan(t + x)))
+    found = along(t, along(y, pow(where(lost, 1.0, x), y - 1)))
     # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
     return _steep(where(lost, 0.0, found), t, y, lambda: (logical_and(x == 0, y == 1), y - 1))
 
