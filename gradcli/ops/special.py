@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import on_host, special
-from gradcli.ops.exponential import exp, log, logistic, softplus
+from gradcli.ops.exponential import exp, log, logistic, sigmoid, softplus
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
@@ -747,6 +747,7 @@ sinc_slope: Operator = elementwise(
     ),
     public=False,
 )
+glu = composite("glu", lambda x, y: x * sigmoid(y), doc="x*sigmoid(y).", public=False)
 silu = composite("silu", lambda x: x * logistic(x), doc="x*sigmoid(x).", public=False)
 mish = composite(
     "mish",

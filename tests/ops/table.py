@@ -266,6 +266,7 @@ SPECIAL = (
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
     binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
+    binary("glu", None, numbers="", saves=("x", "y")),
     unary("silu", "F.silu(x)", saves=("x",)), unary("mish", "F.mish(x)", saves=("x",)),
     unary("gelu", "F.gelu(x)", saves=("x",)),
     unary("gelu_tanh", "F.gelu(x, approximate='tanh')", saves=("x",)),

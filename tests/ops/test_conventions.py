@@ -27,6 +27,7 @@ def orders(function, x, highest: int) -> list[np.ndarray]:
 MEETINGS = {
     "elu": (lambda x: F.elu(x, 2.0), 0.0, 2.0, 0.0),
     "celu": (lambda x: F.celu(x, 2.0), 0.0, 1.0, 0.0),
+    "celu of a negative alpha": (lambda x: F.celu(x, -0.5), 0.0, 1.0, 0.0),
     "selu": (F.selu, 0.0, 1.0507009873554805 * 1.6732632423543772, 0.0),
     "softplus": (lambda x: F.softplus(x, 2.0, 6.0), 3.0, 1 / (1 + math.exp(-6)), 0.0),
     "huber_loss": (lambda x: F.huber_loss(x, x.detach() * 0, delta=2.0), 2.0, 2.0, 0.0),
@@ -186,6 +187,15 @@ def test_the_tangent_of_a_slope_that_overflows_is_finite_where_it_is():
         at = torch.tensor(x, dtype=torch.float64)
         found = torch.func.jvp(slope, (at,), (torch.ones_like(at),))[1].item()
         assert found == pytest.approx(want, rel=1e-12), power
+
+
+def test_the_slope_of_a_gate_is_multiplied_by_what_arrives_at_once():
+    gate = torch.tensor([20.0, 6.0], requires_grad=True)
+    out = F.glu(torch.cat([gate.detach(), gate]))
+    (found,) = torch.autograd.grad(out, gate, torch.full((2,), 1e38))
+    np.testing.assert_allclose(
+        found, [0, 1e38 * 6 * math.exp(-6) / (1 + math.exp(-6)) ** 2], rtol=1e-4
+    )
 
 
 def test_halves_do_not_overflow_on_the_way():

@@ -174,7 +174,7 @@ ELSEWHERE = {
     "argcummax": "in the rule of cummax", "argcummin": "in the rule of cummin",
     "fourier": "complex, by gradcli.functions.fft", "bessel_i": "in the rules of i0 and i1",
     "logistic": "in the rules of softplus and logaddexp", "softplus_beta": "by F.softplus",
-    **dict.fromkeys(("silu", "mish", "gelu", "gelu_tanh", "hardswish"), "by their F functions"),
+    **dict.fromkeys(("glu", "silu", "mish", "gelu", "gelu_tanh", "hardswish"), "by their F functions"),
     "asin_slope": "in the rules of asin and acos", "acosh_slope": "in the rule of acosh",
     "atanh_slope": "in the rule of atanh",
     "asinh_slope": "in the rule of asinh",
