@@ -20,7 +20,7 @@ from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.dims import in_rows
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import log
-from gradcli.ops.kinds import bilinear, elementwise, linear, step
+from gradcli.ops.kinds import bilinear, composite, elementwise, linear, step
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
 from gradcli.ops.torch_messages import NO_MASK, no_difference
@@ -147,10 +147,11 @@ div = elementwise(
 )
 
 
-def _lerp(x: Any, y: Any, weight: float = 0.5) -> Any:
+def _lerp(x: Any, y: Any, weight: Any = 0.5) -> Any:
     # From the nearer end: both ends are met exactly.
-    near, part = (x, weight) if abs(weight) < 0.5 else (y, weight - 1)
-    return near + part * (y - x)
+    far = abs(weight) >= 0.5
+    near = (y if far else x) if is_number(weight) else np.where(far, y, x)[()]
+    return near + (weight - far) * (y - x)
 
 
 lerp_number = linear(
@@ -163,6 +164,19 @@ lerp_number = linear(
     grad_name="LerpBackward0",
     halves="all",
     refuses={"bool int": "lerp_kernel_scalar"},
+    public=False,
+)
+
+lerp_tensor = composite(
+    "lerp_tensor",
+    lambda x, y, z: x + (y - x) * z,
+    _lerp,
+    lambda t, z: t * (1.0 - z),
+    lambda t, z: t * z,
+    lambda t, x, y: t * (y - x),
+    dtypes="promote",
+    doc="From x to y, by z of the way.",
+    grad_name="LerpBackward1",
     public=False,
 )
 neg = linear(
@@ -345,8 +359,8 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         return t * (y * pow(x, y - 1))
     # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not, of others.
-    lost = logical_and(y == 0, logical_or(x == 0, isnan(t + x)))
-    found = along(t, along(y, pow(where(lost, 1.0, x), y - 1)))
+    lost = logical_and(y == 0, isnan(t + 0.0 * (1.0 / x)))
+    found = along(t, y * pow(where(lost, 1.0, x), y - 1))
     # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
     return _steep(where(lost, 0.0, found), t, y, lambda: (logical_and(x == 0, y == 1), y - 1))
 

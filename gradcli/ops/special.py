@@ -164,17 +164,18 @@ def _times_log(x: Any, y: Any, function: Any) -> Any:
     return np.where((x == 0) & (y == y), product.dtype.type(0), product)[()]
 
 
-def _log_for(t: Any, x: Any, y: Any) -> Any:
-    """t times the logarithm of y; 0 where x is 0 and y is not above 0."""
-    if is_number(y):
-        return t * math.log(y) if y > 0 else where(x == 0, 0.0, xlogy(t, y))
-    return where(logical_and(x == 0, y <= 0), 0.0, xlogy(t, y))
+def _log_for(t: Any, x: Any, y: Any, times: Any, of_number: Any, end: float) -> Any:
+    """t times a logarithm of y; 0 where x is 0 and y is not above the ``end`` of its domain."""
+    if is_number(y) and y > end:
+        return t * of_number(y)
+    flat = x == 0 if is_number(y) else logical_and(x == 0, y <= end)
+    return where(flat, 0.0, times(t, y))
 
 
-xlogy = elementwise(
+xlogy: Operator = elementwise(
     "xlogy",
     lambda x, y: _times_log(x, y, np.log),
-    lambda t, x, y: _log_for(t, x, y),
+    lambda t, x, y: _log_for(t, x, y, xlogy, math.log, 0),
     lambda t, x, y: t * x / y,
     numbers="xy",
     holds=2.2,
@@ -187,17 +188,10 @@ xlogy = elementwise(
 )
 
 
-def _log1p_for(t: Any, x: Any, y: Any) -> Any:
-    """t times log1p(y); 0 where x is 0 and y is not above -1."""
-    if is_number(y):
-        return t * math.log1p(y) if y > -1 else where(x == 0, 0.0, xlog1py(t, y))
-    return where(logical_and(x == 0, y <= -1), 0.0, xlog1py(t, y))
-
-
-xlog1py = elementwise(
+xlog1py: Operator = elementwise(
     "xlog1py",
     lambda x, y: _times_log(x, y, np.log1p),
-    lambda t, x, y: _log1p_for(t, x, y),
+    lambda t, x, y: _log_for(t, x, y, xlog1py, math.log1p, -1),
     lambda t, x, y: t * x / (1.0 + y),
     numbers="xy",
     holds=2.2,

@@ -339,6 +339,10 @@ ARITHMETIC = (
     )),
     binary("add_scaled", "torch.add(x, y, alpha=alpha)", numbers="right", complex=True,
            extra=[Case((Draw((3,)), Draw((2, 3))), {"alpha": a}) for a in (-0.3, 2, 1)]),
+    Row("lerp_tensor", tuple(
+        Case(tuple(Draw(s, complex=z) for s in shapes)) for z in (False, True) for shapes in (
+            ((4,), (4,), (4,)), ((), (), ()), ((3,), (2, 1), (2, 3)), ((0,), (0,), (1,)))
+    ), None, saves=("x", "y", "z"), elementwise=True, wrt=(0, 1, 2)),
     Row("addcmul", (
         *(Case((Draw(a), Draw(b), Draw(c)), p) for p in ({}, {"value": -0.3}) for a, b, c in (
             ((4,), (4,), (4,)), ((), (), ()), ((3,), (2, 1), (2, 3)), ((2, 2), (), (2,)),

@@ -198,6 +198,15 @@ def test_the_slope_of_a_gate_is_multiplied_by_what_arrives_at_once():
     )
 
 
+def test_an_infinite_gradient_goes_to_both_ends_of_a_way():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    for weight in (0.3, torch.tensor([0.3, 0.7])):
+        (found,) = torch.autograd.grad(torch.lerp(*x, weight), x, torch.full((2,), INF))
+        assert (found == INF).all()
+    (found,) = torch.autograd.grad(torch.quantile(x, 0.3), x, torch.tensor(INF))
+    assert found.tolist() == [[INF, INF], [0, 0]]
+
+
 def test_halves_do_not_overflow_on_the_way():
     """PyTorch's numbers: its kernels compute these in float32."""
 

@@ -180,7 +180,7 @@ ELSEWHERE = {
     "asinh_slope": "in the rule of asinh",
     "over_squares": "in the rules of atan2", "hypot_slope": "in the rules of hypot",
     "direction": "in the rules of norm and std",
-    "along": "in the rules of pow", "root": "in the rules of pow",
+    "lerp_tensor": "by lerp", "along": "in the rules of pow", "root": "in the rules of pow",
     "gamma_density": "in the rules of gammainc",
     "log_ratio": "in the rule of gamma_density", "bernoulli_nll": "by F.binary_cross_entropy",
     "bernoulli_slope": "in the rule of bernoulli_nll",
