@@ -157,8 +157,7 @@ def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
         half = dtypes.float16
         if input.dtype is half and (input.shape or end.shape or weight.dtype is half):
             return in_float32(lerp, "LerpBackward1", input, end, weight)
-        out = O["lerp_tensor"](input, end, weight)
-        return called(out, "LerpBackward1", input, end, weight)
+        return called(O["lerp_tensor"](input, end, weight), "LerpBackward1", input, end, weight)
     if isinstance(input, Plain):
         return O["lerp_number"](input, end, input.dtype.computed.entry(weight))
     near, part = (input, weight) if abs(weight) < 0.5 else (end, weight - 1)

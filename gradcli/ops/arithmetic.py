@@ -205,12 +205,7 @@ def _remainder(x: Any, y: Any) -> Any:
     rest = of_whole(x % y, y)
     if getattr(rest, "dtype", None) is None or rest.dtype.kind != "f":
         return rest
-    if not rest.ndim:
-        return np.copysign(rest, x) if rest == 0 else rest
-    zero = rest == 0
-    if zero.any():  # of -4.0 by 2.0 it is -0.0
-        rest[zero] = np.copysign(rest[zero], np.broadcast_to(x, rest.shape)[zero])
-    return rest
+    return np.where(rest == 0, np.copysign(rest, x), rest)[()]  # of -4.0 by 2.0 it is -0.0
 
 
 floor_divide = step(

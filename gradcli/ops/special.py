@@ -611,28 +611,23 @@ bessel_j1: Operator = elementwise(
     latex="J_{1}",
     refuses={"half complex": "bessel_j1_cpu"},
 )
-scaled_modified_bessel_k0: Operator = elementwise(
-    "scaled_modified_bessel_k0",
-    _one("k0e"),
-    lambda x: decay_slope(x, 0, second=True),
-    refuses={"half complex": "scaled_modified_bessel_k0_cpu"},
-    doc="exp(x) times the modified Bessel function of the second kind of order 0.",
-    domain="x > 0",
-    example="scaled_modified_bessel_k0(x) --x 2",
-    jax="",
-    latex=r"e^{{x}} K_{0}({x})",
-)
-scaled_modified_bessel_k1: Operator = elementwise(
-    "scaled_modified_bessel_k1",
-    _one("k1e"),
-    lambda x: decay_slope(x, 1, second=True),
-    refuses={"half complex": "scaled_modified_bessel_k1_cpu"},
-    doc="exp(x) times the modified Bessel function of the second kind of order 1.",
-    domain="x > 0",
-    example="scaled_modified_bessel_k1(x) --x 2",
-    jax="",
-    latex=r"e^{{x}} K_{1}({x})",
-)
+
+
+def _scaled_k(n: int) -> Operator:
+    return elementwise(
+        f"scaled_modified_bessel_k{n}",
+        _one(f"k{n}e"),
+        lambda x: decay_slope(x, n, second=True),
+        refuses={"half complex": f"scaled_modified_bessel_k{n}_cpu"},
+        doc=f"exp(x) times the modified Bessel function of the second kind of order {n}.",
+        domain="x > 0",
+        example=f"scaled_modified_bessel_k{n}(x) --x 2",
+        jax="",
+        latex=rf"e^{{{{x}}}} K_{{{n}}}({{x}})",
+    )
+
+
+scaled_modified_bessel_k0, scaled_modified_bessel_k1 = _scaled_k(0), _scaled_k(1)
 
 
 @on_host
