@@ -152,12 +152,7 @@ def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
         half = dtypes.float16
         if input.dtype is half and (input.shape or end.shape or weight.dtype is half):
             return in_float32(lerp, "LerpBackward1", input, end, weight)
-        near, part = input, weight
-        if hasattr(bottom(weight), "array"):  # from the nearer end, unless it is a symbol
-            far = O["ge"](O["abs"](weight.detach()), 0.5)
-            near, part = O["where"](far, end, input), weight - far.to(weight.dtype)
-        out = O["addcmul"](near, end - input, part)
-        return called(out, "LerpBackward1", input, end, weight)
+        return called(O["lerp_tensor"](input, end, weight), "LerpBackward1", input, end, weight)
     if isinstance(input, Plain):
         return O["lerp_number"](input, end, input.dtype.computed.entry(weight))
     near, part = (input, weight) if abs(weight) < 0.5 else (end, weight - 1)

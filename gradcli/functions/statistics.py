@@ -125,9 +125,7 @@ def _quantile(
             steps = wrap(np.maximum(count - 1, 0).astype(input.dtype.numpy), input.dtype)
             line_of_q = O["reshape"](q.to(input.dtype), (-1,)) * steps
             weight = weight + (line_of_q - line_of_q.detach())
-        gap = high - low
-        # From the nearer end, which may be infinite.
-        between = O["where"](share < 0.5, low + weight * gap, high - (1.0 - weight) * gap)
+        between = O["lerp_tensor"](low, high, weight)
         settled = low + 0.0 * weight if differentiated(q) else low
         out = called(O["where"](below == above, settled, between), "LerpBackward0")
     if not rank and dim is not None:

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import isfinite, logical_and, logical_not, logical_or, zeros_like
+from gradcli.ops.comparison import isnan, logical_and, logical_or, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.dims import in_rows
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import log
-from gradcli.ops.kinds import bilinear, elementwise, linear, step
+from gradcli.ops.kinds import bilinear, composite, elementwise, linear, step
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
 from gradcli.ops.torch_messages import NO_MASK, no_difference
@@ -74,6 +74,22 @@ mul = bilinear(
 )
 
 
+def _along(x: Any, y: Any) -> Any:
+    found = np.multiply(x, y)
+    lost = np.isnan(found)
+    if np.any(lost):
+        found = np.where(lost & ~(np.isnan(x) | np.isnan(y)), found.dtype.type(0), found)[()]
+    return found
+
+
+along: Operator = bilinear(
+    "along",
+    _along,
+    lambda g, y: along(g, y),
+    lambda g, x: along(g, x),
+    doc="The product of what moves and a slope, where 0 times infinity is 0.",
+    public=False,
+)
 add_scaled = linear(
     "add_scaled",
     # a type without negative numbers has none for a factor
@@ -131,10 +147,11 @@ div = elementwise(
 )
 
 
-def _lerp(x: Any, y: Any, weight: float = 0.5) -> Any:
+def _lerp(x: Any, y: Any, weight: Any = 0.5) -> Any:
     # From the nearer end: both ends are met exactly.
-    near, part = (x, weight) if abs(weight) < 0.5 else (y, weight - 1)
-    return near + part * (y - x)
+    far = abs(weight) >= 0.5
+    near = (y if far else x) if is_number(weight) else np.where(far, y, x)[()]
+    return near + (weight - far) * (y - x)
 
 
 lerp_number = linear(
@@ -147,6 +164,19 @@ lerp_number = linear(
     grad_name="LerpBackward0",
     halves="all",
     refuses={"bool int": "lerp_kernel_scalar"},
+    public=False,
+)
+
+lerp_tensor = composite(
+    "lerp_tensor",
+    lambda x, y, z: x + (y - x) * z,
+    _lerp,
+    lambda t, z: t * (1.0 - z),
+    lambda t, z: t * z,
+    lambda t, x, y: t * (y - x),
+    dtypes="promote",
+    doc="From x to y, by z of the way.",
+    grad_name="LerpBackward1",
     public=False,
 )
 neg = linear(
@@ -175,12 +205,7 @@ def _remainder(x: Any, y: Any) -> Any:
     rest = of_whole(x % y, y)
     if getattr(rest, "dtype", None) is None or rest.dtype.kind != "f":
         return rest
-    if not rest.ndim:
-        return np.copysign(rest, x) if rest == 0 else rest
-    zero = rest == 0
-    if zero.any():  # of -4.0 by 2.0 it is -0.0
-        rest[zero] = np.copysign(rest[zero], np.broadcast_to(x, rest.shape)[zero])
-    return rest
+    return np.where(rest == 0, np.copysign(rest, x), rest)[()]  # of -4.0 by 2.0 it is -0.0
 
 
 floor_divide = step(
@@ -328,14 +353,9 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
             return t * (2.0 * x)
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         return t * (y * pow(x, y - 1))
-    # Where y is 0 the slope is 0, though x ** (y - 1) may be infinite; its own slope by y is not.
-    flat = y == 0
-    # In a formula ``t`` is a symbol, which has no dtype and is no condition.
-    known = getattr(t, "dtype", None) is not None
-    lost = logical_and(flat, logical_not(isfinite(t / x)) if known else x == 0)
-    found = t * (y * pow(x, where(flat, y, y - 1)))
-    # A choice, not a divisor of 1: what is infinite there would have no tangent.
-    found = where(flat, found / where(flat, where(lost, 1.0, x), 1.0), found)
+    # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not, of others.
+    lost = logical_and(y == 0, isnan(t + 0.0 * (1.0 / x)))
+    found = along(t, y * pow(where(lost, 1.0, x), y - 1))
     # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
     return _steep(where(lost, 0.0, found), t, y, lambda: (logical_and(x == 0, y == 1), y - 1))
 
@@ -350,7 +370,7 @@ def _steep(slope: Any, t: Any, x: Any, place: Callable[[], tuple[Any, Any]]) -> 
     if isinstance(x, np.ndarray | np.generic):  # of arrays there is no further slope
         return slope
     here, zero = place()
-    return where(here, slope - t * sqrt(where(here, zero, 1.0)), slope)
+    return where(here, slope - along(t, root(where(here, zero, 1.0))), slope)
 
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
@@ -404,6 +424,13 @@ sqrt = elementwise(
     edges="infinite slope at 0",
     example="sqrt(x) --x 4",
     cures=cures.SQRT,
+)
+root: Operator = elementwise(
+    "root",
+    np.sqrt,
+    lambda t, out: along(t, 0.5 / out),
+    doc="The square root, whose infinite slope at 0 leaves what does not move.",
+    public=False,
 )
 rsqrt = elementwise(
     "rsqrt",

@@ -382,7 +382,9 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     if p >= 2:
         return unit(x) * direction(size, out) ** (p - 1)
     flat = ((size == 0) & (out == out)) | (out == 0)  # NaN beside 0 is NaN for both
-    found = unit(x) * (where(flat, 1.0, size) / where(flat, 1.0, out)) ** (p - 1)
+    # An infinite size, of which the slope is 0, is what divides, not what is divided.
+    over, under, power = (size, out, p - 1) if p > 0 else (out, size, 1 - p)
+    found = unit(x) * (where(flat, 1.0, over) / where(flat, 1.0, under)) ** power
     length = size if p < 0 else where(out == 0, out, size)
     return where(flat, direction(where(size == 0, x, 0.0), length), found)
 

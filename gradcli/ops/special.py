@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import on_host, special
-from gradcli.ops.exponential import exp, log, logistic, softplus
+from gradcli.ops.exponential import exp, log, logistic, sigmoid, softplus
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
@@ -164,17 +164,18 @@ def _times_log(x: Any, y: Any, function: Any) -> Any:
     return np.where((x == 0) & (y == y), product.dtype.type(0), product)[()]
 
 
-def _log_for(t: Any, x: Any, y: Any) -> Any:
-    """t times the logarithm of y; 0 where x is 0 and y is not above 0."""
-    if is_number(y):
-        return t * math.log(y) if y > 0 else where(x == 0, 0.0, xlogy(t, y))
-    return where(logical_and(x == 0, y <= 0), 0.0, xlogy(t, y))
+def _log_for(t: Any, x: Any, y: Any, times: Any, of_number: Any, end: float) -> Any:
+    """t times a logarithm of y; 0 where x is 0 and y is not above the ``end`` of its domain."""
+    if is_number(y) and y > end:
+        return t * of_number(y)
+    flat = x == 0 if is_number(y) else logical_and(x == 0, y <= end)
+    return where(flat, 0.0, times(t, y))
 
 
-xlogy = elementwise(
+xlogy: Operator = elementwise(
     "xlogy",
     lambda x, y: _times_log(x, y, np.log),
-    lambda t, x, y: _log_for(t, x, y),
+    lambda t, x, y: _log_for(t, x, y, xlogy, math.log, 0),
     lambda t, x, y: t * x / y,
     numbers="xy",
     holds=2.2,
@@ -187,17 +188,10 @@ xlogy = elementwise(
 )
 
 
-def _log1p_for(t: Any, x: Any, y: Any) -> Any:
-    """t times log1p(y); 0 where x is 0 and y is not above -1."""
-    if is_number(y):
-        return t * math.log1p(y) if y > -1 else where(x == 0, 0.0, xlog1py(t, y))
-    return where(logical_and(x == 0, y <= -1), 0.0, xlog1py(t, y))
-
-
-xlog1py = elementwise(
+xlog1py: Operator = elementwise(
     "xlog1py",
     lambda x, y: _times_log(x, y, np.log1p),
-    lambda t, x, y: _log1p_for(t, x, y),
+    lambda t, x, y: _log_for(t, x, y, xlog1py, math.log1p, -1),
     lambda t, x, y: t * x / (1.0 + y),
     numbers="xy",
     holds=2.2,
@@ -617,28 +611,23 @@ bessel_j1: Operator = elementwise(
     latex="J_{1}",
     refuses={"half complex": "bessel_j1_cpu"},
 )
-scaled_modified_bessel_k0: Operator = elementwise(
-    "scaled_modified_bessel_k0",
-    _one("k0e"),
-    lambda x: decay_slope(x, 0, second=True),
-    refuses={"half complex": "scaled_modified_bessel_k0_cpu"},
-    doc="exp(x) times the modified Bessel function of the second kind of order 0.",
-    domain="x > 0",
-    example="scaled_modified_bessel_k0(x) --x 2",
-    jax="",
-    latex=r"e^{{x}} K_{0}({x})",
-)
-scaled_modified_bessel_k1: Operator = elementwise(
-    "scaled_modified_bessel_k1",
-    _one("k1e"),
-    lambda x: decay_slope(x, 1, second=True),
-    refuses={"half complex": "scaled_modified_bessel_k1_cpu"},
-    doc="exp(x) times the modified Bessel function of the second kind of order 1.",
-    domain="x > 0",
-    example="scaled_modified_bessel_k1(x) --x 2",
-    jax="",
-    latex=r"e^{{x}} K_{1}({x})",
-)
+
+
+def _scaled_k(n: int) -> Operator:
+    return elementwise(
+        f"scaled_modified_bessel_k{n}",
+        _one(f"k{n}e"),
+        lambda x: decay_slope(x, n, second=True),
+        refuses={"half complex": f"scaled_modified_bessel_k{n}_cpu"},
+        doc=f"exp(x) times the modified Bessel function of the second kind of order {n}.",
+        domain="x > 0",
+        example=f"scaled_modified_bessel_k{n}(x) --x 2",
+        jax="",
+        latex=rf"e^{{{{x}}}} K_{{{n}}}({{x}})",
+    )
+
+
+scaled_modified_bessel_k0, scaled_modified_bessel_k1 = _scaled_k(0), _scaled_k(1)
 
 
 @on_host
@@ -747,6 +736,7 @@ sinc_slope: Operator = elementwise(
     ),
     public=False,
 )
+glu = composite("glu", lambda x, y: x * sigmoid(y), doc="x*sigmoid(y).", public=False)
 silu = composite("silu", lambda x: x * logistic(x), doc="x*sigmoid(x).", public=False)
 mish = composite(
     "mish",

@@ -266,6 +266,7 @@ SPECIAL = (
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
     binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
         extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
+    binary("glu", None, numbers="", saves=("x", "y")),
     unary("silu", "F.silu(x)", saves=("x",)), unary("mish", "F.mish(x)", saves=("x",)),
     unary("gelu", "F.gelu(x)", saves=("x",)),
     unary("gelu_tanh", "F.gelu(x, approximate='tanh')", saves=("x",)),
@@ -332,8 +333,16 @@ ARITHMETIC = (
     binary("add", "torch.add(x, y)", complex=True),
     binary("sub", "torch.sub(x, y)", complex=True),
     binary("mul", "torch.mul(x, y)", complex=True, saves=("x", "y")),
+    binary("along", None, complex=True, saves=("x", "y"), kinks=(
+        Kink(([0.0, inf, 2.0, 0.0], [inf, 0.0, inf, nan]), [0.0, 0.0, inf, nan],
+             ([inf, 0.0, inf, nan], [0.0, inf, 2.0, 0.0])),
+    )),
     binary("add_scaled", "torch.add(x, y, alpha=alpha)", numbers="right", complex=True,
            extra=[Case((Draw((3,)), Draw((2, 3))), {"alpha": a}) for a in (-0.3, 2, 1)]),
+    Row("lerp_tensor", tuple(
+        Case(tuple(Draw(s, complex=z) for s in shapes)) for z in (False, True) for shapes in (
+            ((4,), (4,), (4,)), ((), (), ()), ((3,), (2, 1), (2, 3)), ((0,), (0,), (1,)))
+    ), None, saves=("x", "y", "z"), elementwise=True, wrt=(0, 1, 2)),
     Row("addcmul", (
         *(Case((Draw(a), Draw(b), Draw(c)), p) for p in ({}, {"value": -0.3}) for a, b, c in (
             ((4,), (4,), (4,)), ((), (), ()), ((3,), (2, 1), (2, 3)), ((2, 2), (), (2,)),
@@ -383,6 +392,9 @@ ARITHMETIC = (
     )),
     unary("sqrt", "torch.sqrt(x)", 0.3, 3, saves=("out",), complex=True, kinks=(
         Kink(([0.0, -1.0],), [0.0, nan], ([inf, nan],)),
+    )),
+    unary("root", None, 0.3, 3, saves=("out",), complex=True, kinks=(
+        Kink(([0.0],), [0.0], ([inf],)),
     )),
     unary("rsqrt", "torch.rsqrt(x)", 0.3, 3, saves=("out",), complex=True),
     unary("cbrt", "torch.sign(x) * torch.abs(x) ** (1 / 3)", saves=("out",), avoid=(0.0,), kinks=(

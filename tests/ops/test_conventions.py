@@ -27,6 +27,7 @@ def orders(function, x, highest: int) -> list[np.ndarray]:
 MEETINGS = {
     "elu": (lambda x: F.elu(x, 2.0), 0.0, 2.0, 0.0),
     "celu": (lambda x: F.celu(x, 2.0), 0.0, 1.0, 0.0),
+    "celu of a negative alpha": (lambda x: F.celu(x, -0.5), 0.0, 1.0, 0.0),
     "selu": (F.selu, 0.0, 1.0507009873554805 * 1.6732632423543772, 0.0),
     "softplus": (lambda x: F.softplus(x, 2.0, 6.0), 3.0, 1 / (1 + math.exp(-6)), 0.0),
     "huber_loss": (lambda x: F.huber_loss(x, x.detach() * 0, delta=2.0), 2.0, 2.0, 0.0),
@@ -189,6 +190,24 @@ def test_the_tangent_of_a_slope_that_overflows_is_finite_where_it_is():
         assert found == pytest.approx(want, rel=1e-12), power
 
 
+def test_the_slope_of_a_gate_is_multiplied_by_what_arrives_at_once():
+    gate = torch.tensor([20.0, 6.0], requires_grad=True)
+    out = F.glu(torch.cat([gate.detach(), gate]))
+    (found,) = torch.autograd.grad(out, gate, torch.full((2,), 1e38))
+    np.testing.assert_allclose(
+        found, [0, 1e38 * 6 * math.exp(-6) / (1 + math.exp(-6)) ** 2], rtol=1e-4
+    )
+
+
+def test_an_infinite_gradient_goes_to_both_ends_of_a_way():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    for weight in (0.3, torch.tensor([0.3, 0.7])):
+        (found,) = torch.autograd.grad(torch.lerp(*x, weight), x, torch.full((2,), INF))
+        assert (found == INF).all()
+    (found,) = torch.autograd.grad(torch.quantile(x, 0.3), x, torch.tensor(INF))
+    assert found.tolist() == [[INF, INF], [0, 0]]
+
+
 def test_halves_do_not_overflow_on_the_way():
     """PyTorch's numbers: its kernels compute these in float32."""
 
@@ -253,6 +272,10 @@ def test_the_mixed_slope_of_a_power_at_0_is_finite_for_exponents_above_1_alone(
             assert mixed == [0, 0] and slopes[1, 1] == 0
         else:
             assert all(math.isnan(m) or m == -INF for m in mixed), (exponent, mixed)
+        if exponent == 1:
+            assert slopes.tolist() == [[0, -INF], [-INF, 0]], "what does not move adds nothing"
+            along = torch.tensor([INF, 0.0], dtype=torch.float64)
+            assert torch.func.jvp(lambda v: power(v[0], v[1]), (x,), (along,))[1] == INF
 
 
 def test_slopes_on_a_branch_cut_are_of_the_side_of_the_value():

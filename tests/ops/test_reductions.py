@@ -4,6 +4,7 @@ numbers.
 
 from __future__ import annotations
 
+import itertools
 import math
 import tracemalloc
 import warnings
@@ -359,6 +360,16 @@ def test_a_zero_beside_others_leaves_their_second_derivatives(p):
         some = near(torch.ones(2, dtype=torch.float64))[0] if p > 0 else torch.zeros(2)
         np.testing.assert_allclose(h[1:].numpy(), some.numpy(), atol=1e-15)
         assert p < 3 or h[0] == 0
+
+
+@family("p", [-2, -1, -0.5])
+def test_an_infinite_entry_leaves_the_second_derivatives_of_a_norm_of_others(p):
+    func = torch.func
+    alone, x = (torch.tensor(v, dtype=torch.float64) for v in ([1.0, 2.0], [inf, 1.0, 2.0]))
+    for second, first in itertools.product((func.jacrev, func.jacfwd), repeat=2):
+        curves = second(first(lambda v: torch.linalg.vector_norm(v, p)))
+        assert not curves(x)[0].any() and not curves(x)[:, 0].any()
+        np.testing.assert_allclose(curves(x)[1:, 1:], curves(alone), rtol=1e-14)
 
 
 @pytest.mark.parametrize("correction", [-1, 0, 0.5])

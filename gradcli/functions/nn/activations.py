@@ -204,8 +204,9 @@ def _elu(input: Any, alpha: float, scale: float, inner: float) -> Any:
     check_floating(input, "elu_cpu", True)
     if input.dtype is float16:
         return in_float32(_elu, "EluBackward0", input, alpha, scale, inner)
-    grows = _O["elu" if inner > 0 else "expm1"]  # elu: PyTorch's second derivative at 0
-    below = grows(_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
+    bent = input < 0  # at 0 it is straight, as PyTorch's second derivative has it
+    below = _O["expm1"](_O["where"](bent, input, 0.0) * inner)
+    below = _O["where"](bent, below, input * inner) * (alpha * scale)
     return called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
 
 
@@ -282,7 +283,7 @@ def glu(input: Asked, dim: int = -1) -> Any:
         said = f"dimension {axis} is size {input.shape[axis]}"
         raise bad_shape(f"Halving dimension must be even, but {said}")
     first, second = input.tensor_split(2, dim)
-    return called(first * _O["sigmoid"](second), "GluBackward0", input)
+    return called(_O["glu"](first, second), "GluBackward0", input)
 
 
 def prelu(input: Any, weight: Any) -> Any:

@@ -50,7 +50,7 @@ def neg(x: Symbol) -> Symbol:
     return -x
 
 
-@operation("mul")
+@operation("mul", "along")
 def mul(x: Symbol, y: Symbol) -> Symbol:
     """The product entry by entry; axes broadcast."""
     (a, b), axes = aligned((x, y))
@@ -98,7 +98,7 @@ def _power(exponent: Fraction) -> Any:
     return lambda x: Symbol(v.power(x.tensor, exponent), x.axes)
 
 
-operation("sqrt")(_power(Fraction(1, 2)))
+operation("sqrt", "root")(_power(Fraction(1, 2)))
 operation("rsqrt")(_power(Fraction(-1, 2)))
 operation("square")(_power(Fraction(2)))
 operation("reciprocal")(_power(Fraction(-1)))
