@@ -679,6 +679,34 @@ def test_clipping_an_endless_norm():
     assert not nn.utils.get_total_norm([x]).requires_grad
 
 
+def test_clipping_warns_of_parameters_that_are_used_up():
+    named = nn.Linear(1, 1).parameters()
+    list(named)
+    with pytest.warns(UserWarning, match="empty generator"):
+        nn.utils.clip_grad_norm_(named, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nn.utils.clip_grad_norm_((), 1.0)
+        nn.utils.clip_grad_norm_(nn.Linear(1, 1).parameters(), 1.0)
+
+
+def test_an_override_that_registers_buffers_need_not_know_of_persistence():
+    class Counted(nn.Module):
+        def register_buffer(self, name, tensor):
+            super().register_buffer("of_" + name, tensor)
+
+    m = Counted()
+    m.mean = nn.Buffer(torch.ones(2))
+    assert list(m.state_dict()) == ["of_mean"]
+    with pytest.raises(TypeError, match="positional"):
+        m.mean = nn.Buffer(torch.ones(2), persistent=False)
+
+
+def test_completion_offers_no_numbers():
+    names = dir(nn.Sequential(nn.Linear(1, 1)))
+    assert "0" not in names and "append" in names
+
+
 def test_a_projection_is_of_the_state_that_is_passed_on():
     torch.manual_seed(0)
     lstm, x = nn.LSTM(2, 4, proj_size=3, num_layers=2), torch.randn(5, 1, 2)
