@@ -1036,3 +1036,19 @@ def test_parameters_are_written_once_when_a_layer_is_made():
         layer.weight.data.mul_(7)
         layer.reset_parameters()
         assert layer.weight.tolist() == first
+
+
+def test_a_layer_norm_of_no_dimensions_refuses_its_input_alone():
+    for module in (nn.LayerNorm(()), nn.RMSNorm(())):
+        assert module.weight.shape == ()
+        with pytest.raises(RuntimeError, match="at least 1"):
+            module(torch.tensor(1.0))
+
+
+def test_bytes_are_interpolated_where_there_are_kernels():
+    for mode, rank in (("linear", 1), ("trilinear", 3), ("area", 2)):
+        with pytest.raises(NotImplementedError, match="not implemented for 'Byte'"):
+            nn.functional.interpolate(torch.ones(1, 1, *[2] * rank).to(torch.uint8), 3, mode=mode)
+    assert nn.functional.interpolate(
+        torch.ones(1, 1, 2, 2).to(torch.uint8), 3, mode="bicubic"
+    ).all()

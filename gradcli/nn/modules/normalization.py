@@ -24,7 +24,7 @@ class Normed(Module):
         self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any, device: Any
     ) -> None:
         for name, there in (("weight", weight), ("bias", bias)):
-            made = Parameter(empty(*shape, dtype=dtype, device=device)) if there else None
+            made = Parameter(empty(tuple(shape), dtype=dtype, device=device)) if there else None
             self.register_parameter(name, made)
         self.reset_parameters()
 
@@ -73,7 +73,7 @@ class RMSNorm(Normed):
         super().__init__()
         self.normalized_shape, self.eps = _sizes(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
-        weight = Parameter(empty(*self.normalized_shape, dtype=dtype, device=device))
+        weight = Parameter(empty(self.normalized_shape, dtype=dtype, device=device))
         self.register_parameter("weight", weight if elementwise_affine else None)
         self.reset_parameters()
 
