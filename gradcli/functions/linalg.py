@@ -349,11 +349,11 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
         raise bad_shape("torch.linalg.lstsq: input.dim() must be greater or equal to other.dim()")
     of_one_dtype("torch.linalg.lstsq", input=A, other=B)
     of_floats("torch.linalg.lstsq", A)
-    vector = B.ndim == A.ndim - 1
+    vector = B.ndim == 1 or tuple(B.shape) == tuple(A.shape[:-1])  # else a matrix for all of A
     right = _O["unsqueeze"](B, -1) if vector else B
     m, n = A.shape[-2:]
     if right.shape[-2] != m:
-        said = f"input.size(-2) should match other.size({-min(B.ndim, 2)})"
+        said = f"input.size(-2) should match other.size({-1 if vector else -2})"
         raise bad_shape(f"torch.linalg.lstsq: {said}")
     eps = float(np.finfo(A.dtype.numpy).eps)
     # "gels" takes A to be of full rank, and no rcond.

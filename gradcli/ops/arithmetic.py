@@ -354,7 +354,9 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         return t * (y * pow(x, y - 1))
     # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not, of others.
-    lost = logical_and(y == 0, isnan(t + 0.0 * (1.0 / x)))
+    # In a formula ``t`` is a symbol, which has no dtype and is no condition.
+    known = getattr(t, "dtype", None) is not None
+    lost = logical_and(y == 0, isnan(t + 0.0 * (1.0 / x)) if known else x == 0)
     found = along(t, y * pow(where(lost, 1.0, x), y - 1))
     # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
     return _steep(where(lost, 0.0, found), t, y, lambda: (logical_and(x == 0, y == 1), y - 1))

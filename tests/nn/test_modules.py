@@ -756,6 +756,34 @@ def test_clipping_an_endless_norm():
     assert not nn.utils.get_total_norm([x]).requires_grad
 
 
+def test_clipping_warns_of_parameters_that_are_used_up():
+    named = nn.Linear(1, 1).parameters()
+    list(named)
+    with pytest.warns(UserWarning, match="empty generator"):
+        nn.utils.clip_grad_norm_(named, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nn.utils.clip_grad_norm_((), 1.0)
+        nn.utils.clip_grad_norm_(nn.Linear(1, 1).parameters(), 1.0)
+
+
+def test_an_override_that_registers_buffers_need_not_know_of_persistence():
+    class Counted(nn.Module):
+        def register_buffer(self, name, tensor):
+            super().register_buffer("of_" + name, tensor)
+
+    m = Counted()
+    m.mean = nn.Buffer(torch.ones(2))
+    assert list(m.state_dict()) == ["of_mean"]
+    with pytest.raises(TypeError, match="positional"):
+        m.mean = nn.Buffer(torch.ones(2), persistent=False)
+
+
+def test_completion_offers_no_numbers():
+    names = dir(nn.Sequential(nn.Linear(1, 1)))
+    assert "0" not in names and "append" in names
+
+
 def test_a_projection_is_of_the_state_that_is_passed_on():
     torch.manual_seed(0)
     lstm, x = nn.LSTM(2, 4, proj_size=3, num_layers=2), torch.randn(5, 1, 2)
@@ -1085,3 +1113,19 @@ def test_parameters_are_written_once_when_a_layer_is_made():
         layer.weight.data.mul_(7)
         layer.reset_parameters()
         assert layer.weight.tolist() == first
+
+
+def test_a_layer_norm_of_no_dimensions_refuses_its_input_alone():
+    for module in (nn.LayerNorm(()), nn.RMSNorm(())):
+        assert module.weight.shape == ()
+        with pytest.raises(RuntimeError, match="at least 1"):
+            module(torch.tensor(1.0))
+
+
+def test_bytes_are_interpolated_where_there_are_kernels():
+    for mode, rank in (("linear", 1), ("trilinear", 3), ("area", 2)):
+        with pytest.raises(NotImplementedError, match="not implemented for 'Byte'"):
+            nn.functional.interpolate(torch.ones(1, 1, *[2] * rank).to(torch.uint8), 3, mode=mode)
+    assert nn.functional.interpolate(
+        torch.ones(1, 1, 2, 2).to(torch.uint8), 3, mode="bicubic"
+    ).all()

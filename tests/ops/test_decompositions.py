@@ -320,3 +320,12 @@ def test_the_last_pivot_of_an_lu_divides_no_derivative():
     assert torch.func.hessian(lambda A: (both(A) ** 2).sum())(A).isfinite().all()
     # Of rank 1 the second column of L is none of the matrix.
     assert torch.func.jacfwd(both)(torch.ones(3, 3)).isnan().any()
+
+
+def test_least_squares_reads_a_matrix_where_there_is_no_vector_for_each_system():
+    A = torch.tensor([[[2.0, 1.0], [0.0, 4.0]]], dtype=torch.double)
+    B = torch.tensor([[2.0, 4.0], [8.0, 12.0]], dtype=torch.double)  # not two vectors
+    torch.testing.assert_close(torch.linalg.lstsq(A, B).solution, torch.linalg.solve(A, B))
+    assert torch.linalg.lstsq(A, B[:1]).solution.shape == (1, 2)  # as the sizes are those of A
+    with pytest.raises(RuntimeError, match=r"should match other.size\(-2\)"):
+        torch.linalg.lstsq(A.expand(3, 2, 2), B[:1])

@@ -273,7 +273,9 @@ def _check_options(
     if not input.shape[1]:
         said = f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes"
         raise bad_shape(f"{said} {list(input.shape)}")
-    if input.dtype.kind != 2 and (input.dtype is not uint8 or mode == "area"):
+    if input.dtype.kind != 2 and (
+        input.dtype is not uint8 or mode in ("area", "linear", "trilinear")
+    ):
         refuse_kinds("bool int complex", f"compute_indices_weights_{mode}", input.dtype)
 
 

@@ -108,7 +108,8 @@ class Module(State):
                 step(PARAMETER)
                 self._keep(kind, name, value)  # in the place of what it replaces
         elif isinstance(value, Buffer) and held in (None, "_buffers"):
-            self.register_buffer(name, value, value.persistent)
+            given = () if value.persistent else (False,)  # an override may take no more than these
+            self.register_buffer(name, value, *given)
         elif held is not None:
             self._check_kind(name, value, held)
             self._keep(held, name, value)
@@ -132,7 +133,8 @@ class Module(State):
         super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(n for k in _KINDS for n in self.__dict__[k])})
+        held = (n for k in _KINDS for n in self.__dict__[k] if not n[:1].isdigit())  # no m.0
+        return sorted({*super().__dir__(), *held})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Keep ``param`` under ``name``; None keeps the place."""

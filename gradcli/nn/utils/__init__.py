@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 from gradcli._lazy import lazily
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.source_location import warn
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault, bad_type, bad_value
 
@@ -17,9 +18,12 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
 def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [p.grad for p in parameters if p.grad is not None]
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
 @no_grad()
@@ -30,7 +34,7 @@ def get_total_norm(
     """The norm of the tensors as if they were one vector. Raises RuntimeFault (E0501)."""
     from gradcli.functions.overloads import stack
 
-    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    tensors = _listed(tensors)
     if not tensors:
         return tensor(0.0)
     norms = stack([_O["norm"](t, float(norm_type)) for t in tensors])
@@ -56,7 +60,9 @@ def clip_grad_norm_(
         >>> clip_grad_norm_([x], 1.0), x.grad
         (tensor(5.), tensor([0.6000, 0.8000]))
     """
-    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    given, parameters = parameters, _listed(parameters)
+    if not parameters and isinstance(given, Generator):  # it is used up: a mistake, unlike ()
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
