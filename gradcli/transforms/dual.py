@@ -53,7 +53,7 @@ from gradcli.transforms.memory import (
     zeros_beside,
 )
 from gradcli.transforms.reverse import accumulate_gradients, gradients
-from gradcli.transforms.tracer import Layer, chain_of, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import Layer, chain_of, paired, shares, snapshot, store, tensors_of
 from gradcli.transforms.tree import over
 
 
@@ -169,7 +169,7 @@ class Dual(Layer):
             (tangent,) = zeros_beside([self.primal], self.tangent)
             with enable_grad():  # only the memory changes, whoever asks for a view
                 store(tangent, self.tangent)
-            for new, old in zip(tensors_of(tangent), tensors_of(self.tangent), strict=False):
+            for new, old in paired(tangent, self.tangent):
                 if old.edge is not None and not old.edge.leaf and new.shape == old.shape:
                     new.edge = old.edge  # one place, also where its own memory comes late
             self.tangent = tangent

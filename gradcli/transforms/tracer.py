@@ -107,6 +107,17 @@ def tensors_of(value: Any) -> list[Tensor]:
     return [p for v in operands_of(value) for p in v.components() if isinstance(p, Plain)]
 
 
+def paired(value: Any, other: Any) -> Iterator[tuple[Tensor, Tensor]]:
+    """The tensors in the same places of two towers, where those have the same layers down there."""
+    waiting = [(value, other)]
+    while waiting:
+        a, b = waiting.pop()
+        if isinstance(a, Plain) and isinstance(b, Plain):
+            yield a, b
+        elif isinstance(a, Layer) and a.__class__ is b.__class__ and rank_of(a) == rank_of(b):
+            waiting += zip(a.components(), b.components(), strict=True)
+
+
 def memory_of(value: Any) -> Tensor:
     """The tensor whose memory a value has: itself, or what it is a view of."""
     tensor = bottom(value)

@@ -37,6 +37,38 @@ def test_second_derivatives_by_every_way(second):
     near(second(X), H)
 
 
+@family("turned", [
+    lambda t: t.unsqueeze(0), lambda t: t.view(-1, 1), lambda t: t[..., None, 0:1],
+    lambda t: t.expand(2, *t.shape), lambda t: t.flip(-1), lambda t: t.cumsum(-1),
+    lambda t: t.cumprod(-1), lambda t: t.softmax(-1), lambda t: t.diag().diagonal(),
+    lambda t: (t * 1).unsqueeze(0).transpose_(0, -1), lambda t: torch.stack([t, t * t]).select(0, 1),
+    lambda t: t * 1,
+])  # fmt: skip
+def test_third_derivatives_by_every_way(turned):
+    def g(x):
+        return turned(x**3) ** 2
+
+    def plain(second):
+        def of(x):
+            rows = second(x.requires_grad_())
+            found = [torch.autograd.grad(r, x, retain_graph=True)[0] for r in rows.reshape(-1)]
+            return torch.stack(found).reshape(*rows.shape, *x.shape)
+
+        return of
+
+    def pushed(first):
+        return lambda x: torch.func.vmap(lambda t: jvp(first, (x,), (t,))[1], out_dims=-1)(
+            torch.eye(len(x), dtype=x.dtype)
+        )
+
+    x = torch.tensor([-1.33, 0.7], dtype=torch.double)
+    want = jacrev(jacrev(jacrev(g)))(x)
+    for outer in (plain, pushed, jacrev, jacfwd):
+        for second in (pushed, jacrev, jacfwd):
+            for first in (pushed, jacrev, jacfwd):
+                near(outer(second(first(g)))(x.clone()), want)
+
+
 def test_products_by_every_way():
     near(jvp(grad(f), (X,), (D,))[1], H @ D)
     near(grad(lambda x: jvp(f, (x,), (D,))[1])(X), H @ D)
