@@ -41,7 +41,8 @@ def test_second_derivatives_by_every_way(second):
     lambda t: t.unsqueeze(0), lambda t: t.view(-1, 1), lambda t: t[..., None, 0:1],
     lambda t: t.expand(2, *t.shape), lambda t: t.flip(-1), lambda t: t.cumsum(-1),
     lambda t: t.cumprod(-1), lambda t: t.softmax(-1), lambda t: t.diag().diagonal(),
-    lambda t: (t * 1).unsqueeze(0).transpose_(0, -1), lambda t: torch.stack([t, t * t]).select(0, 1),
+    lambda t: (t * 1).unsqueeze(0).transpose_(0, -1),
+    lambda t: torch.stack([t, t * t]).select(0, 1),
     lambda t: t * 1,
 ])  # fmt: skip
 def test_third_derivatives_by_every_way(turned):
