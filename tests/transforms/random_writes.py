@@ -518,6 +518,19 @@ class Case:
 
         return self.once(("h", id(x), id(w)), make)
 
+    def third(self, t: Any, u: Any) -> np.ndarray:
+        """The gradient of the second derivative along ``t`` and ``u``."""
+        leaf = self.leaf(self.x)
+        out = self.s(leaf, self.w)
+        for v in (t, u):
+            g = None
+            if out.requires_grad:
+                (g,) = self.torch.autograd.grad(out, leaf, create_graph=True, allow_unused=True)
+            if g is None:
+                return np.zeros(tuple(leaf.shape))
+            out = (g * v).sum()
+        return self.by_rows(out, leaf)
+
 
 def _numpy(value: Any) -> np.ndarray:
     return np.array(value.detach().numpy())
@@ -551,6 +564,20 @@ def _first(c: Case) -> dict[str, tuple[Callable, Callable]]:
 
     def Ht() -> np.ndarray:
         return _along(H(), t)
+
+    def T() -> np.ndarray:
+        return c.once("T", lambda: c.third(t, u))
+
+    def second(a: Any) -> Any:
+        return F.jvp(lambda b: F.jvp(at(s), (b,), (t,))[1], (a,), (u,))[1]
+
+    def weighed(hessian: Callable) -> Callable:
+        return lambda a: (hessian(s)(a, w) * torch.tensordot(t, u, 0)).sum()
+
+    def plainly(g: Callable) -> Any:
+        leaf = c.leaf(x)
+        out = g(leaf)
+        return torch.tensor(c.by_rows(out, leaf))
 
     def dual(g: Callable) -> Any:
         with A.forward_ad.dual_level():
@@ -598,6 +625,15 @@ def _first(c: Case) -> dict[str, tuple[Callable, Callable]]:
         ),
         "dual jvp": (
             lambda: dual(lambda a: F.jvp(at(s), (a,), (u,))[1]), lambda: _along(Ht(), u)
+        ),
+        "backward jvp jvp": (lambda: plainly(second), T),
+        "grad jvp jvp": (lambda: F.grad(second)(x), T),
+        "backward jacfwd jacfwd": (
+            lambda: plainly(weighed(lambda g: F.jacfwd(F.jacfwd(g)))), T
+        ),
+        "grad jacfwd jacrev": (lambda: F.grad(weighed(lambda g: F.jacfwd(F.jacrev(g))))(x), T),
+        "jacfwd hessian": (
+            lambda: F.jacfwd(weighed(lambda g: F.jacrev(F.jacfwd(g))))(x), T
         ),
         "functional jacobian": (lambda: A.functional.jacobian(at(f), x), J),
         "functional jacobian vectorize": (
