@@ -540,7 +540,9 @@ def _tile(x: Any, repeats: Any = ()) -> Any:
     blocks, kept = _blocks(np.shape(x), repeats)
     total = [blocks[i] * blocks[i + 1] for i in range(0, len(blocks), 2)]
     charge_shape(total, x.itemsize)
-    return np.copy(np.broadcast_to(np.reshape(x, kept), blocks), order="C").reshape(total)
+    out = np.empty_like(x, shape=blocks, order="C")
+    out[...] = np.reshape(x, kept)
+    return out.reshape(total)
 
 
 def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:
