@@ -205,7 +205,10 @@ def _remainder(x: Any, y: Any) -> Any:
     rest = of_whole(x % y, y)
     if getattr(rest, "dtype", None) is None or rest.dtype.kind != "f":
         return rest
-    return np.where(rest == 0, np.copysign(rest, x), rest)[()]  # of -4.0 by 2.0 it is -0.0
+    zero = rest == 0
+    if np.any(zero):  # of -4.0 by 2.0 it is -0.0
+        rest = np.where(zero, np.copysign(rest, x), rest)[()]
+    return rest
 
 
 floor_divide = step(
