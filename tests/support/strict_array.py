@@ -29,9 +29,9 @@ FUNCTIONS = frozenset(re.findall(r"\w+", """
     concatenate copy copyto count_nonzero cross cumprod cumsum diag diagonal diff dot einsum
     empty_like expand_dims flip full_like imag inner isclose kron matmul max may_share_memory mean
     min moveaxis nan_to_num ndim nonzero norm ones_like outer permute_dims prod ravel real repeat
-    reshape roll rot90 round searchsorted shape shares_memory size sort squeeze stack std sum swapaxes take
-    take_along_axis tensordot tile trace transpose tril triu unique var vdot where zeros_like
-    cholesky det eigh eigvalsh eye fft ifft inv qr slogdet solve svd
+    reshape roll rot90 round searchsorted shape shares_memory size sort squeeze stack std sum
+    swapaxes take take_along_axis tensordot tile trace transpose tril triu unique var vdot where
+    zeros_like cholesky det eigh eigvalsh eye fft ifft inv qr slogdet solve svd
 """))  # fmt: skip
 # Keywords of NumPy's that CuPy's function of the same name does not take.
 REFUSED_KEYWORDS = {
