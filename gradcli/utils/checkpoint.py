@@ -100,15 +100,16 @@ def _facts(value: Tensor) -> tuple[Any, ...]:
 
 @contextlib.contextmanager
 def _drawn_from(state: Any) -> Iterator[None]:
-    """Inside, random numbers are drawn as from a ``snapshot`` on; as ever where that is None."""
+    """Inside, random numbers are drawn as from a ``snapshot`` on; None leaves them as they are."""
+    if state is None:
+        yield
+        return
     before = random.snapshot()
-    if state is not None:
-        random.restore(state)
+    random.restore(state)
     try:
         yield
     finally:
-        if state is not None:
-            random.restore(before)
+        random.restore(before)
 
 
 class _Inputs(Function):
