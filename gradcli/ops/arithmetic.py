@@ -174,6 +174,7 @@ lerp_tensor = composite(
     lambda t, z: t * (1.0 - z),
     lambda t, z: t * z,
     lambda t, x, y: t * (y - x),
+    holds=3.2,
     dtypes="promote",
     doc="From x to y, by z of the way.",
     grad_name="LerpBackward1",

@@ -16,6 +16,7 @@ import numpy as np
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_einsum
+from gradcli.ops.dims import in_rows
 from gradcli.ops.errors import bad_shape, bad_type, bad_value
 from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
@@ -40,8 +41,8 @@ def _contract(x: Any, y: Any, labels: str = "") -> Any:
                 )  # fmt: skip
     charge_shape([sizes[letter] for letter in out])
     # To find out whether BLAS can do it takes longer than a few sums.
-    order: Any = "C" if sizes.keys() - set(out) else "K"  # sums lie in rows, as in PyTorch
-    return np.einsum(labels, x, y, order=order, optimize=math.prod(sizes.values()) > FEW)
+    found = np.einsum(labels, x, y, optimize=math.prod(sizes.values()) > FEW)
+    return in_rows(found) if sizes.keys() - set(out) else found  # sums lie in rows, as in PyTorch
 
 
 def _turned(labels: str, by: int) -> str:

@@ -62,6 +62,8 @@ class Operator:
     entry by entry, else like the operands, and the result of a reduction besides. Where nothing is
     said it is one, and two by a formula; none of a view and of a reduction; what multiplies
     matrices charges its result itself."""
+    complex_holds: float
+    """The same where an operand is complex, if that is another."""
     variadic: bool = False
     jvp: Callable[..., Any] | None = None
     slope: Callable[..., Any] | None = None
@@ -195,6 +197,7 @@ class Operator:
         product = kind == "bilinear" and not self.entrywise
         none = self.moves == "view" or "keepdim" in self.params or product
         self.__dict__.setdefault("holds", 0 if none else 1 if formula is None else 2)
+        self.__dict__.setdefault("complex_holds", self.holds)
         if self.parity == "odd":
             self.values = {0: 0}
         if self.dtypes == "compare" and not self.params:

@@ -495,7 +495,10 @@ def _roll(x: Any, shifts: Any = 1, dims: Dims = None) -> Any:
         said = f"shifts and dimensions must align. shifts: {counts[0]}, dims:{counts[1]}"
         raise bad_value(said)
     if not counts[1]:
-        return in_rows(np.roll(x, shifts))
+        if np.ndim(x):
+            x = in_rows(x)
+            charge_shape(x.shape, x.itemsize)  # beside the copy
+        return np.roll(x, shifts)
     if not np.ndim(x):
         some_dim(dims if isinstance(dims, int) else dims[0], 0)
     return in_format(np.roll(x, shifts, _in_turn(dims, np.ndim(x))), suggested_format(x))

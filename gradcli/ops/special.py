@@ -741,6 +741,7 @@ silu = composite("silu", lambda x: x * logistic(x), doc="x*sigmoid(x).", public=
 mish = composite(
     "mish",
     lambda x: x * tanh(softplus(x)),
+    holds=3,
     doc="x*tanh(softplus(x)).",
     refuses={"bool int complex": "mish_cpu"},
     public=False,
@@ -750,6 +751,7 @@ gelu_tanh = composite(
     "gelu_tanh",
     # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
     lambda x: x * logistic(_ROOT_8_PI * (x + 0.044715 * x * x * x)),
+    holds=3,
     grad_name="GeluBackward0",
     doc="gelu as it was first computed, by a logistic function.",
     public=False,

@@ -54,6 +54,7 @@ asin_slope: Operator = composite(
     # 1 - x*x loses digits beside 1.
     lambda x: _of_asin(x) if is_complex(x) else 1.0 / np.sqrt((1.0 - x) * (1.0 + x)),
     lambda t, x, out: t * x * out * out * out,
+    complex_holds=3,
     doc="1/sqrt(1 - x**2), the slope of asin.",
     python="1.0 / sqrt((1.0 - {0}) * (1.0 + {0}))",
     public=False,
@@ -142,6 +143,7 @@ asinh_slope: Operator = composite(
     lambda x: 1.0 / sqrt(1.0 + x * x),
     _over_root,
     lambda t, x, out: -(t * x * out) * out * out,
+    complex_holds=4,
     doc="1/sqrt(1 + x**2), the slope of asinh.",
     positive=True,
     public=False,

@@ -139,6 +139,13 @@ SEVERAL = {  # what is held beside the result, which LAPACK does not show to tra
     "the larger number": lambda: gradcli.fmax(ROWS, ROWS),
     "places": lambda: ROWS.nonzero(),
     "slopes of lgamma": lambda: slope(gradcli.lgamma, ROWS),
+    "slopes of imaginary parts": lambda: slope(gradcli.imag, gradcli.complex(ROWS, ROWS)),
+    "slopes of what is rolled": lambda: slope(lambda x: x.roll(1), ROWS),
+    "slopes of a complex dot": lambda: slope(
+        lambda x: (x @ x).real, gradcli.complex(ROWS[0], ROWS[1])
+    ),
+    "einsum whose product lies by columns": lambda: gradcli.einsum("ij,jk->ik", ROWS[:, :4], ROWS),
+    "mish": lambda: gradcli.nn.functional.mish(ROWS),
     "lu_unpack": lambda: gradcli.lu_unpack(*gradcli.linalg.lu_factor(MATRIX)),
 }
 
@@ -169,15 +176,38 @@ def counted(name):
     return lambda x: op(*[x] * op.arity, **({"dim": 1} if "dim" in op.params else {}))
 
 
-@family("name", [
+RULES = [
     n for n, op in OPERATORS.items()
     if op.recorded and op.arity < 3 and op.kind not in ("linear", "constant", "general")
     and (op.entrywise or "keepdim" in op.params) and n not in ("clamp", "where")
     and "gammainc" not in n  # that integrates in blocks of one size
-])  # fmt: skip
+]  # fmt: skip
+
+
+@family("name", RULES)
 def test_a_rule_holds_what_is_counted_of_it(name):
     x = ROWS[:, :10_000].clone().requires_grad_()
     holds_what_is_counted(x, counted(name)(x))
+
+
+@family("name", [n for n in RULES if n not in ("log_ratio", "zeta_slope")])  # of reals alone
+def test_what_is_said_of_complex_numbers_holds(name):
+    """The rules hold what is counted of them, and the values what is declared."""
+    op, x = OPERATORS[name], gradcli.complex(ROWS[:, :10_000], ROWS[:, -10_000:])
+    try:
+        counted(name)(x)
+    except (TypeError, RuntimeError):
+        return  # it takes no complex numbers
+    tracemalloc.start()
+    try:
+        counted(name)(x)
+        peak = tracemalloc.get_traced_memory()[1] / x.nbytes
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.15 * op.complex_holds + 0.25, (peak, op.complex_holds)
+    x = x.requires_grad_()
+    if (out := counted(name)(x)).requires_grad:
+        holds_what_is_counted(x, out)
 
 
 @family("name", ["norm", "var", "prod", "sum"])

@@ -343,7 +343,8 @@ def _charge(node: Node, arrived: dict[Node, Any]) -> None:
     if given <= LARGE:
         return
     most: float = 0
-    if not (op.kind == "linear" and (op.moves == "view" or op.variadic)):
+    alike = all(e.dtype is node.dtype for e in wanted)  # parts of complex numbers are not
+    if not (op.kind == "linear" and ((op.moves == "view" and alike) or op.variadic)):
         most = held(node) * (math.prod(node.shape) if op.entrywise else given)
     added = sum([math.prod(e.shape) for e in wanted if _in_use(arrived.get(e))])
     if added:

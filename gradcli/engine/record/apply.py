@@ -36,7 +36,7 @@ from gradcli.ops.errors import (
     bad_shape,
 )
 from gradcli.ops.memory_budget import LARGE, budget, charge, charge_broadcast
-from gradcli.ops.operator import OPERATORS, Operator, is_number, plain_number
+from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number, plain_number
 from gradcli.ops.shape import count
 from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
@@ -98,13 +98,16 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
 
 def _charge(op: Operator, raw: Sequence[Any], params: dict[str, Any]) -> None:
     """Account for what ``op`` is about to hold. Raises LimitFault (E0602)."""
+    holds = op.complex_holds if any(map(is_complex, raw)) else op.holds
     if op.entrywise:
         each = 1 if op.dtypes == "compare" else max([4, *(getattr(r, "itemsize", 0) for r in raw)])
-        charge_broadcast(*(np.shape(r) for r in raw), itemsize=math.ceil(op.holds * each))
+        charge_broadcast(*(np.shape(r) for r in raw), itemsize=math.ceil(holds * each))
         return
     held = sum([getattr(r, "nbytes", 8) for r in raw])
+    if not held:  # a stack of no matrices: their masks are as large as those of one
+        held = max([8 * math.prod(np.shape(r)[-2:]) for r in raw], default=0)
     if held > 8 * LARGE:
-        most = math.ceil(op.holds * held)
+        most = math.ceil(holds * held)
         if "keepdim" in op.params:  # what is expanded takes time, if no memory
             most = max(most, held * (0 in raw[0].strides))
             most += held // max(1, count(raw[0].shape, params.get("dim")))

@@ -165,7 +165,7 @@ def held(node: Any) -> float:
     it works entry by entry, else like all inputs."""
     op, cls = node.op, node.__class__
     if op.__class__ is Part or (op.kind == "bilinear" and not op.entrywise):
-        return 1.0
+        return 2.0 if node.dtype is not None and node.dtype.is_complex else 1.0  # conjugates
     params = () if node.extra is None else node.extra.params.values()
     edges = [e for e in node.edges if e is not None]
     mixed = any(e.dtype is not None and e.dtype.is_complex for e in (node, *edges))
@@ -189,6 +189,7 @@ def _held(node: Any, dtype: np.dtype[Any], smaller: Sequence[Any]) -> list[float
     op, cls = node.op, node.__class__
     found = []
     scope = _scope(op, cls.numbers, lambda rule: rule)
+    scope["turned"] = lambda value: _conj(value).named()
     scope["p"] = op.params if node.extra is None else node.extra.params
     scope |= {f"e{i}": e for i, e in enumerate(node.edges)}
     terms = _terms(op, cls.numbers, cls.is_complex, tensors=True)
@@ -216,7 +217,7 @@ def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any])
     scope: dict[str, Any] = {
         "verify": verify, "conj": _conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
         "nothing": (None,) * (len(op.inputs) + 1), "writes": writes, "verify_index": verify_index,
-        "laid_as": laid_as,
+        "laid_as": laid_as, "turned": _conj,
         "mT": OPERATORS["mT"].compute if reading is on_arrays else OPERATORS["mT"],
     }  # fmt: skip
     for i, rule in enumerate(op.rules):
@@ -282,7 +283,7 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
     words = []
     for n in op.reads[i]:
         if n in ("g", "t"):
-            words.append("conj(g)" if turned else "g")
+            words.append("turned(g)" if turned else "g")
         elif n == "out" or n == op.by_result:
             words.append("out" if tensors else "v_out")
         elif n == "shape":
@@ -290,7 +291,7 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
         elif n in op.inputs:
             plain = tensors or numbers[op.inputs.index(n)]
             word = f"v_{n}" if plain else f"v_{n}.array"
-            words.append(f"conj({word})" if is_complex and op.kind == "bilinear" else word)
+            words.append(f"turned({word})" if is_complex and op.kind == "bilinear" else word)
         else:
             words.append(f"p[{n!r}]")
     term = f"r{i}({', '.join(words)})"

@@ -28,7 +28,7 @@ class Counted:
     arrays of the count's ``dtype``: complex, where its own may be real.
     """
 
-    __slots__ = ("count", "dtype", "owns", "shape", "size")
+    __slots__ = ("count", "dtype", "free", "owns", "shape", "size")
     __gradcli_rank__ = 500
 
     def __init__(
@@ -38,7 +38,13 @@ class Counted:
             put_signs(Counted)  # here, where all operators are declared
         self.count, self.shape, self.size, self.owns = count, shape, size, owns
         self.dtype = dtype or count.dtype
+        self.free = True  # to be written into
         count.now += owns
+
+    def named(self) -> Counted:
+        """The same as a rule's argument: whose name keeps it as long as the rule is computed."""
+        self.free = False
+        return self
 
     def __del__(self) -> None:
         self.count.now -= self.owns
@@ -58,9 +64,10 @@ class Counted:
         into = args if either else args[:1] if op.infix in INTO_THE_FIRST else ()
         into = args if op.name == "neg" else into
         alike = size > 0 and all(a.size == size or a.shape == () for a in given)
-        spared = alike and any(isinstance(a, Counted) and a.owns == each for a in into)
+        spared = alike and any(isinstance(a, Counted) and a.free and a.owns == each for a in into)
         product = op.kind == "bilinear" and not op.entrywise  # that charges its result itself
-        holds = 1.0 if product else op.holds / (dtype.itemsize if op.dtypes == "compare" else 1)
+        holds = 1.0 if product else op.complex_holds if dtype.kind == "c" else op.holds
+        holds /= dtype.itemsize if op.dtypes == "compare" else 1
         count.most = max(count.most, count.now + (holds - spared) * each)
         if "keepdim" in op.params:
             return Counted(count, whole.shape, 0, dtype=dtype)
