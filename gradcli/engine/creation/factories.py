@@ -22,7 +22,7 @@ from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.arguments import UNSAID, Number
 from gradcli.engine.record.composite import by_element, named, primal
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.attributes import Size, Storage, TypedStorage
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import copied, format_order, in_format, told_apart
 from gradcli.ops.errors import (
@@ -57,6 +57,10 @@ def tensor(
         gradcli.Size([2, 2])
     """
     wanted = None if dtype is None else to_dtype(dtype)
+    if isinstance(data, Storage):  # whose memory it is
+        typed = isinstance(data, TypedStorage)
+        target = wanted or (dtypes.get_default_dtype() if typed else dtypes.int64)
+        return finish(data.entries(target), target, requires_grad, device)
     if isinstance(data, Tensor):
         warn(
             "To copy construct from a tensor, write x.detach().clone(), or x.clone() where a "
