@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+from gradcli import func
 from tests.support.families import family
 
 DATA = [1.0, 2.0, 3.0, 3.0, 5.0, 0.0, 0.0]
@@ -84,6 +85,18 @@ def test_an_empty_list_of_dimensions_asks_each_entry():
         for none in ([], ()):
             assert ask(x, dim=none).tolist() == [[False, True], [True, False]]
     assert torch.aminmax(x, keepdim=True).min.tolist() == [[0.0]]
+
+
+@family("alpha", (math.inf, math.nan))
+def test_what_an_index_does_not_name_keeps_its_value(alpha):
+    x, index, more = torch.ones(3), torch.tensor([2, 0]), torch.ones(2)
+    assert torch.index_add(x, 0, index, more, alpha=alpha).isfinite().tolist() == [
+        False,
+        True,
+        False,
+    ]
+    rows = func.vmap(lambda i: torch.index_add(x, 0, i, more, alpha=alpha))(index.view(1, 2))
+    assert rows.isfinite().tolist() == [[False, True, False]]
 
 
 def test_shifts_of_one_dimension_add_up():
