@@ -185,9 +185,9 @@ def normal(
         refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
     if isinstance(std, Tensor) and std.is_complex():
         raise bad_dtype("normal expects standard deviation to be non-complex")
-    if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
+    if isinstance(std, Tensor) and not (bottom(std.detach()) >= 0).all():
         raise bad_value("normal expects all elements of std >= 0.0")
-    if not isinstance(std, Tensor) and std < 0:
+    if not isinstance(std, Tensor) and not std >= 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
     if given:
         both = (mean + std).to(given[0].dtype)
@@ -538,7 +538,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write normal numbers."""
     _numbers("normal_", mean, std)
-    if std < 0:
+    if not std >= 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
     of = self.dtype, generator, mean, std
     return _written(
