@@ -14,6 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.own_passes import own_edge
+from gradcli.engine.source_location import warn_once
 from gradcli.ops import OPERATORS
 from gradcli.ops.dims import format_order, suggested_format
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_argument, bad_type
@@ -34,6 +35,12 @@ def _as(name: str, dtype: Any) -> Any:
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"As {dtype.name}."
     return method
+
+
+def tell_of_lost_parts(given: DType, wanted: DType) -> None:
+    """Warn, once, that imaginary parts are lost where complex numbers become real ones."""
+    if given.kind == 3 and 0 < wanted.kind < 3:
+        warn_once("Casting complex values to real discards the imaginary part")
 
 
 class Conversions:
@@ -84,6 +91,7 @@ class Conversions:
         if isinstance(dtype, str):
             raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
+        tell_of_lost_parts(self.dtype, target)
         found: Any = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
         if memory_format is not None and memory_format is not dtypes.preserve_format:
             format_order(memory_format, len(self.shape))
