@@ -124,6 +124,7 @@ def test_infinite_terms_of_a_running_sum_have_a_direction():
     assert [v.real for v in sums] == [inf] * 3 and sums[1].imag == 0 and np.isnan(sums[2].imag)
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_lost_imaginary_parts_are_told_of():
     z, x = g.tensor([1 + 2j]), g.zeros(1)
     g.set_warn_always(True)
