@@ -395,6 +395,7 @@ def _of_one_rank(function: Any) -> Any:
 
     @wraps(function)
     def call(input: Any, dim: int, index: Any, source: Any, *args: Any, **options: Any) -> Any:
+        normal_dim(dim, len(input.shape))
         if bool(len(input.shape)) is not bool(len(source.shape)):
             raise _other_shape(input, source)
         return function(input, dim, index, source, *args, **options)

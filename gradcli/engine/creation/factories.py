@@ -117,12 +117,9 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
     # NumPy makes floats of whole numbers on both sides of 2**63.
     if not array.size or (kind == "f" and words.has_floats(data)):
         return array, dtypes.get_default_dtype()
-    if kind == "c":
-        return array, dtypes.number_dtype(1j)
-    if kind == "b":
-        return array, dtypes.bool_
-    if kind == "i":
-        return array, dtypes.int64
+    own = {"b": dtypes.bool_, "i": dtypes.int64, "c": dtypes.number_dtype(1j)}.get(kind)
+    if own is not None:
+        return array, own
     fault = words.no_data(data, wanted)
     if not words.of_wide_numbers(data, fault, wanted is not None and wanted.differentiable):
         raise fault
@@ -350,11 +347,8 @@ def arange(
     whole = all(isinstance(v, int) for v in (start, end, step))
     if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in (start, end, step)):
         raise OverflowFault("E0303", "int too big to convert", help="write it as a float")
-    target = (
-        (dtypes.int64 if whole else dtypes.get_default_dtype())
-        if dtype is None
-        else to_dtype(dtype)
-    )
+    inferred = dtypes.int64 if whole else dtypes.get_default_dtype()
+    target = inferred if dtype is None else to_dtype(dtype)
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeFault("E0303", f"unsupported range: {start} -> {end}")
     signed = step > 0 or step < 0  # NaN is neither

@@ -270,9 +270,8 @@ def randperm(
     refuse_kinds("bool complex", "randperm", target)
     whole = target.kind < 2
     if n - 1 > (dtypes.bounds(target)[1] if whole else 2 << np.finfo(target.numpy).nmant):
-        raise RuntimeFault(
-            "E0303", f"value cannot be converted to type {target.name}_t without overflow"
-        )
+        said = f"value cannot be converted to type {target.name}_t without overflow"
+        raise RuntimeFault("E0303", said)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -433,11 +432,8 @@ def multinomial(
     if not 0 < len(input.shape) < 3:
         raise bad_value("prob_dist must be 1 or 2 dim")
     if input.dtype.kind != 2:
-        raise bad_dtype(
-            "multinomial only supports floating-point dtypes for input, got: "
-            f"{input.dtype.scalar_name}",
-            help="write weights.float()",
-        )
+        said = "multinomial only supports floating-point dtypes for input, got: "
+        raise bad_dtype(f"{said}{input.dtype.scalar_name}", help="write weights.float()")
     places = input.shape[-1]
     if num_samples < 1:
         raise bad_value("cannot sample n_sample <= 0 samples")
