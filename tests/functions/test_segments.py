@@ -150,6 +150,14 @@ def test_parts_of_complex_numbers_are_set_to_numbers():
     assert z.tolist() == [3 + 1j, 3 + 5j]
 
 
+def test_a_norm_of_order_nan_is_nan():
+    x = torch.tensor([[0.5, 0.0], [3.0, 1.0]], requires_grad=True)
+    for order in (torch.norm, torch.linalg.vector_norm):
+        found = order(x, math.nan, 1)
+        assert found.isnan().all() and torch.autograd.grad(found.sum(), x)[0].isnan().all()
+    assert torch.dist(x, torch.zeros(2, 2), math.nan).isnan()
+
+
 def test_what_norms_and_shapes_do_not_take():
     x = torch.ones(2, 2)
     for wrong in (
