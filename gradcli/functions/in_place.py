@@ -88,7 +88,8 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable[..., Tenso
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if not isinstance(self, Plain):
             return getattr(self, f"{function.__name__}_")(*args, **options)
-        others = [a for a in args if isinstance(a, Plain) and (a.ndim or not by_index)]
+        given = [a for v in args for a in (v if isinstance(v, tuple | list) else (v,))]
+        others = [a for a in given if isinstance(a, Plain) and (a.ndim or not by_index)]
         if not (by_index and any(a.dtype is dtypes.bool_ for a in others)):
             overlap(self, *others, apart=by_index)
         before = wrap(self.array.copy(), self.dtype, edge_before_write(self))
@@ -215,6 +216,7 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
         set_item(self, Ellipsis, self.masked_fill(mask, value))
         return self
     of_truths("masked_fill_", mask, mask.dtype.c_name)
+    overlap(self, mask)
     one_filling(value, "masked_fill_")
     if isinstance(value, Plain):
         self.dtype.entry(value.item())  # which raises where it does not fit

@@ -395,6 +395,7 @@ def _of_one_rank(function: Any) -> Any:
 
     @wraps(function)
     def call(input: Any, dim: int, index: Any, source: Any, *args: Any, **options: Any) -> Any:
+        normal_dim(dim, len(input.shape))
         if bool(len(input.shape)) is not bool(len(source.shape)):
             raise _other_shape(input, source)
         return function(input, dim, index, source, *args, **options)
@@ -407,16 +408,16 @@ def _of_one_rank(function: Any) -> Any:
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
     alpha = source.dtype.entry(alpha)
+    added = source if alpha == 1 else alpha * source
     if is_batch(index):
-        source = _lined(source if alpha == 1 else alpha * source)
-        return scatter_add(input, dim, _spread(index, dim, source.shape), source)
-    axis, index, source = _slices("index_add_", input, dim, index, source)
+        added = _lined(added)
+        return scatter_add(input, dim, _spread(index, dim, added.shape), added)
+    axis, index, added = _slices("index_add_", input, dim, index, added)
     if not input.numel():
         out = O["clone"](input)
         return out + 0 * O["sum"](source) if source.requires_grad else out
-    added = runs_once(O["scatter"](source, tuple(input.shape), (*(slice(None),) * axis, index)))
-    total = rowwise(input + (added if alpha == 1 else alpha * added))
-    return called(total, "IndexAddBackward0", input, source)
+    added = runs_once(O["scatter"](added, tuple(input.shape), (*(slice(None),) * axis, index)))
+    return called(rowwise(input + added), "IndexAddBackward0", input, source)
 
 
 def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any, Any]:

@@ -338,10 +338,8 @@ def _check_norm(p: float, shape: tuple[int, ...], dim: Dims) -> None:
         empty = next((d for d in axes if not shape[d]), None)
         where = "an empty tensor " if empty is None else f"the dimension {empty}"
         this = "" if empty is None else "this dimension is empty and "
-        raise bad_value(
-            f"linalg.vector_norm cannot compute the {p:g} norm on {where}because {this}the "
-            "operation does not have an identity"
-        )
+        said = f"linalg.vector_norm cannot compute the {p:g} norm on {where}because {this}the"
+        raise bad_value(f"{said} operation does not have an identity")
 
 
 def _norm(x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
@@ -357,16 +355,15 @@ def _norm(x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
     size = np.abs(x)
     if p.__class__ is complex:
         raise bad_value("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
-    if p < 0:
+    if p < 0 or p == np.inf:
         _check_norm(p, size.shape, dim)
     if p == 1:
         return accurate_sum(size, axes, keepdim)
     if p == 0:
         return np.sum(size != 0, axis=axes, keepdims=keepdim).astype(size.dtype)
     if p in (np.inf, -np.inf):
-        _check_norm(p, size.shape, dim)
         return (np.max if p > 0 else np.min)(size, axis=axes, keepdims=keepdim)
-    return _length(size, axes, keepdim, p)
+    return _length(size + p if p != p else size, axes, keepdim, p)  # of order NaN it is NaN
 
 
 def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:

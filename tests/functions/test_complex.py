@@ -122,3 +122,19 @@ def test_infinite_terms_of_a_running_sum_have_a_direction():
         g.logaddexp(x[0], b).item() for b in (x[1], g.tensor(1 + 3j), g.tensor(complex(inf, 2)))
     ]
     assert [v.real for v in sums] == [inf] * 3 and sums[1].imag == 0 and np.isnan(sums[2].imag)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_lost_imaginary_parts_are_told_of():
+    z, x = g.tensor([1 + 2j]), g.zeros(1)
+    g.set_warn_always(True)
+    try:
+        for loses in (
+            z.float, lambda: z.to(g.int64), lambda: x.copy_(z), lambda: x.__setitem__(0, z[0]),
+            lambda: g.as_tensor(z, dtype=g.float64),
+        ):  # fmt: skip
+            with pytest.warns(UserWarning, match="discards the imaginary part"):
+                loses()
+        assert z.bool().item() and z.real.double().item() == 1.0  # without a warning
+    finally:
+        g.set_warn_always(False)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
+from gradcli import func
 from tests.support.families import family
 
 DATA = [1.0, 2.0, 3.0, 3.0, 5.0, 0.0, 0.0]
@@ -86,6 +87,18 @@ def test_an_empty_list_of_dimensions_asks_each_entry():
     assert torch.aminmax(x, keepdim=True).min.tolist() == [[0.0]]
 
 
+@family("alpha", (math.inf, math.nan))
+def test_what_an_index_does_not_name_keeps_its_value(alpha):
+    x, index, more = torch.ones(3), torch.tensor([2, 0]), torch.ones(2)
+    assert torch.index_add(x, 0, index, more, alpha=alpha).isfinite().tolist() == [
+        False,
+        True,
+        False,
+    ]
+    rows = func.vmap(lambda i: torch.index_add(x, 0, i, more, alpha=alpha))(index.view(1, 2))
+    assert rows.isfinite().tolist() == [[False, True, False]]
+
+
 def test_shifts_of_one_dimension_add_up():
     x = torch.arange(6).reshape(2, 3)
     assert torch.roll(x, (1, 1), (1, 1)).tolist() == torch.roll(x, 2, 1).tolist()
@@ -135,6 +148,14 @@ def test_parts_of_complex_numbers_are_set_to_numbers():
     z = torch.tensor([1 + 1j, 2])
     z.real, z.imag = 3, torch.tensor([1.0, 5.0])
     assert z.tolist() == [3 + 1j, 3 + 5j]
+
+
+def test_a_norm_of_order_nan_is_nan():
+    x = torch.tensor([[0.5, 0.0], [3.0, 1.0]], requires_grad=True)
+    for order in (torch.norm, torch.linalg.vector_norm):
+        found = order(x, math.nan, 1)
+        assert found.isnan().all() and torch.autograd.grad(found.sum(), x)[0].isnan().all()
+    assert torch.dist(x, torch.zeros(2, 2), math.nan).isnan()
 
 
 def test_what_norms_and_shapes_do_not_take():

@@ -22,7 +22,7 @@ from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.record.arguments import UNSAID, Number
 from gradcli.engine.record.composite import by_element, named, primal
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.attributes import Size, Storage, TypedStorage
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import copied, format_order, in_format, told_apart
 from gradcli.ops.errors import (
@@ -57,6 +57,10 @@ def tensor(
         gradcli.Size([2, 2])
     """
     wanted = None if dtype is None else to_dtype(dtype)
+    if isinstance(data, Storage):  # whose memory it is
+        typed = isinstance(data, TypedStorage)
+        target = wanted or (dtypes.get_default_dtype() if typed else dtypes.int64)
+        return finish(data.entries(target), target, requires_grad, device)
     if isinstance(data, Tensor):
         warn(
             "To copy construct from a tensor, write x.detach().clone(), or x.clone() where a "
@@ -113,12 +117,9 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
     # NumPy makes floats of whole numbers on both sides of 2**63.
     if not array.size or (kind == "f" and words.has_floats(data)):
         return array, dtypes.get_default_dtype()
-    if kind == "c":
-        return array, dtypes.number_dtype(1j)
-    if kind == "b":
-        return array, dtypes.bool_
-    if kind == "i":
-        return array, dtypes.int64
+    own = {"b": dtypes.bool_, "i": dtypes.int64, "c": dtypes.number_dtype(1j)}.get(kind)
+    if own is not None:
+        return array, own
     fault = words.no_data(data, wanted)
     if not words.of_wide_numbers(data, fault, wanted is not None and wanted.differentiable):
         raise fault
@@ -346,11 +347,8 @@ def arange(
     whole = all(isinstance(v, int) for v in (start, end, step))
     if any(isinstance(v, int) and not -(2**63) <= v < 2**64 for v in (start, end, step)):
         raise OverflowFault("E0303", "int too big to convert", help="write it as a float")
-    target = (
-        (dtypes.int64 if whole else dtypes.get_default_dtype())
-        if dtype is None
-        else to_dtype(dtype)
-    )
+    inferred = dtypes.int64 if whole else dtypes.get_default_dtype()
+    target = inferred if dtype is None else to_dtype(dtype)
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeFault("E0303", f"unsupported range: {start} -> {end}")
     signed = step > 0 or step < 0  # NaN is neither

@@ -274,9 +274,10 @@ class Generator:
     @staticmethod
     def _scaled(found: np.ndarray, wide: bool, mean: float, std: float) -> np.ndarray:
         if mean or std != 1:
+            finite = math.isfinite(mean) and math.isfinite(std)
             for start in range(0, found.size, _PIECE):
                 piece = found[start : start + _PIECE]
-                piece[:] = fused(piece, std, mean)
+                piece[:] = fused(piece, std, mean) if finite else piece * std + mean
         return found if wide else found.astype(np.float32, copy=False)
 
     def normals_in_pairs(

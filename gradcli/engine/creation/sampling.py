@@ -185,9 +185,9 @@ def normal(
         refuse_kinds("bool int", "normal_kernel_cpu", value.dtype)
     if isinstance(std, Tensor) and std.is_complex():
         raise bad_dtype("normal expects standard deviation to be non-complex")
-    if isinstance(std, Tensor) and (bottom(std.detach()) < 0).any():
+    if isinstance(std, Tensor) and not (bottom(std.detach()) >= 0).all():
         raise bad_value("normal expects all elements of std >= 0.0")
-    if not isinstance(std, Tensor) and std < 0:
+    if not isinstance(std, Tensor) and not std >= 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
     if given:
         both = (mean + std).to(given[0].dtype)
@@ -270,9 +270,8 @@ def randperm(
     refuse_kinds("bool complex", "randperm", target)
     whole = target.kind < 2
     if n - 1 > (dtypes.bounds(target)[1] if whole else 2 << np.finfo(target.numpy).nmant):
-        raise RuntimeFault(
-            "E0303", f"value cannot be converted to type {target.name}_t without overflow"
-        )
+        said = f"value cannot be converted to type {target.name}_t without overflow"
+        raise RuntimeFault("E0303", said)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
@@ -433,11 +432,8 @@ def multinomial(
     if not 0 < len(input.shape) < 3:
         raise bad_value("prob_dist must be 1 or 2 dim")
     if input.dtype.kind != 2:
-        raise bad_dtype(
-            "multinomial only supports floating-point dtypes for input, got: "
-            f"{input.dtype.scalar_name}",
-            help="write weights.float()",
-        )
+        said = "multinomial only supports floating-point dtypes for input, got: "
+        raise bad_dtype(f"{said}{input.dtype.scalar_name}", help="write weights.float()")
     places = input.shape[-1]
     if num_samples < 1:
         raise bad_value("cannot sample n_sample <= 0 samples")
@@ -538,7 +534,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write normal numbers."""
     _numbers("normal_", mean, std)
-    if std < 0:
+    if not std >= 0:
         raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
     of = self.dtype, generator, mean, std
     return _written(

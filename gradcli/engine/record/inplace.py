@@ -25,6 +25,7 @@ from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import bottom, called, in_graph, runs_once
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
+from gradcli.engine.tensor.conversion import tell_of_lost_parts
 from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_later, place_of
 from gradcli.engine.tensor.storage import ARGUMENT, Meta, Version
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -218,7 +219,10 @@ def put_item(
     # An assignment to float16 makes what it does not hold inf, as in PyTorch.
     if kind is complex or (plain and (target.dtype is not float16 or one_number)):
         value = target.dtype.entry(value)
-    raw = value.array if isinstance(value, Plain) else value
+    raw = value
+    if isinstance(value, Plain):
+        raw = value.array
+        tell_of_lost_parts(value.dtype, target.dtype)
     if not isinstance(value, int | float | bool | complex | Plain):
         if not isinstance(value, list | np.ndarray | np.generic):
             said = f"can't assign a {kind_of(value)} to a gradcli.{target.dtype.scalar_name}Tensor"

@@ -14,7 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.source_location import warn
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import some_dim
-from gradcli.ops.errors import bad_type
+from gradcli.ops.errors import bad_dtype, bad_type
 from gradcli.ops.torch_messages import not_a
 
 _new = tuple.__new__
@@ -135,6 +135,13 @@ class TypedStorage(Storage):
         return self.nbytes() // self.dtype.itemsize
 
     __len__ = size
+
+    def entries(self, dtype: dtypes.DType) -> np.ndarray:
+        """Its entries. Raises RuntimeFault (E0309) where another type than its own is asked for."""
+        if dtype is not self.dtype:
+            said = f"Expected a Storage of type {dtype.scalar_name} or an UntypedStorage"
+            raise bad_dtype(f"{said}, but got {self.dtype.scalar_name}")
+        return super().entries(dtype)
 
     def __getitem__(self, index: Any) -> Any:
         return self.entries(self.dtype)[index].tolist()

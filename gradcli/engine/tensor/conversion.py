@@ -14,6 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.own_passes import own_edge
+from gradcli.engine.source_location import warn_once
 from gradcli.ops import OPERATORS
 from gradcli.ops.dims import format_order, suggested_format
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_argument, bad_type
@@ -34,6 +35,12 @@ def _as(name: str, dtype: Any) -> Any:
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"As {dtype.name}."
     return method
+
+
+def tell_of_lost_parts(given: DType, wanted: DType) -> None:
+    """Warn, once, that imaginary parts are lost where complex numbers become real ones."""
+    if given.kind == 3 and 0 < wanted.kind < 3:
+        warn_once("Casting complex values to real discards the imaginary part")
 
 
 class Conversions:
@@ -80,10 +87,12 @@ class Conversions:
         if device is not None and str(device) not in (self.device, f"{self.device}:0"):
             if not isinstance(device, str | int | dtypes.Device) or device is True:
                 raise not_a("torch.device", "to", "device", 1, device)
-            return _no_device(str(device))
+            mend = "use cpu, or install gradcli[cuda]"
+            raise RuntimeFault("E0905", f"no device {str(device)!r} here", help=mend)
         if isinstance(dtype, str):
             raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
+        tell_of_lost_parts(self.dtype, target)
         found: Any = self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
         if memory_format is not None and memory_format is not dtypes.preserve_format:
             format_order(memory_format, len(self.shape))
@@ -158,11 +167,6 @@ def _no_overload(given: tuple[Any, ...]) -> TypeFault:
     return TypeFault("E0302", said, help=mend)
 
 
-def _no_device(name: str) -> Any:
-    help = "use cpu, or install gradcli[cuda]"
-    raise RuntimeFault("E0905", f"no device {name!r} here", help=help)
-
-
 class Numbers:
     """The part of Tensor that gives its numbers away.
 
@@ -202,11 +206,8 @@ class Numbers:
         if transformed.by and mode.grad and any(t.since is not None for t in transformed.by):
             raise no_array()
         if self.requires_grad and not force and mode.grad:
-            raise RuntimeFault(
-                "E0404",
-                "Can't call numpy() on Tensor that requires grad. "
-                "Use tensor.detach().numpy() instead.",
-            )
+            said = "Can't call numpy() on Tensor that requires grad."
+            raise RuntimeFault("E0404", f"{said} Use tensor.detach().numpy() instead.")
         result: np.ndarray = self.own_array()
         return result
 
@@ -222,13 +223,9 @@ class Numbers:
 
     def __bool__(self) -> bool:
         if self.array.size != 1:
-            raise RuntimeFault(
-                "E0310",
-                "Boolean value of Tensor with more than one value is ambiguous"
-                if self.array.size
-                else "Boolean value of Tensor with no values is ambiguous",
-                help="write (x > 0).all() or (x > 0).any()",
-            )
+            count = "more than one value" if self.array.size else "no values"
+            said = f"Boolean value of Tensor with {count} is ambiguous"
+            raise RuntimeFault("E0310", said, help="write (x > 0).all() or (x > 0).any()")
         return bool(self.array)
 
     def is_nonzero(self) -> bool:
@@ -243,34 +240,31 @@ class Numbers:
         return self.array.item()
 
     def __float__(self) -> float:
-        return float(self._number() if self.dtype.kind < 3 else self._real("double"))
+        return float(self._real("double"))
 
     def __int__(self) -> int:
-        return int(self._number() if self.dtype.kind < 3 else self._real("int64_t"))
+        return int(self._real("int64_t"))
 
-    def _real(self, wanted: str) -> float:
+    def _real(self, wanted: str) -> Any:
         number = self._number()
         if number.imag:
             said = f"value cannot be converted to type {wanted} without overflow"
             raise RuntimeFault("E0310", said, help="take x.real, x.imag or x.abs()")
-        result: float = number.real
-        return result
+        return number.real
 
     def __complex__(self) -> complex:
         return complex(self._number())
 
     def __index__(self) -> int:
         if self.dtype.kind > 1 or self.array.size != 1:
-            raise TypeFault(
-                "E0310", "only integer tensors of a single element can be converted to an index"
-            )
+            said = "only integer tensors of a single element can be converted to an index"
+            raise TypeFault("E0310", said)
         return int(self.array.item())
 
     def __len__(self) -> int:
         if not self.array.ndim:
             raise TypeFault("E0310", "len() of a 0-d tensor")
-        result: int = self.array.shape[0]
-        return result
+        return int(self.array.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
         if not self.array.ndim:

@@ -5,6 +5,7 @@ numbers.
 from __future__ import annotations
 
 import collections
+import math
 
 import numpy as np
 import pytest
@@ -300,6 +301,9 @@ def test_what_is_refused_draws_nothing():
         lambda: torch.rand_like(x, device="cuda"),
         lambda: torch.normal(x, x, device="cuda"),
         lambda: torch.rand(3, dtype=torch.int64),
+        lambda: torch.normal(0.0, math.nan, (2,)),
+        lambda: torch.normal(x, x * math.nan),
+        lambda: torch.zeros(2).normal_(0.0, math.nan),
     ):
         with pytest.raises(RuntimeError):
             draw()
@@ -476,6 +480,14 @@ def test_uniform_numbers_up_to_the_largest():
     for low, high in ((-most, 0), (42, most), (-most / 2, most / 2)):
         x = torch.empty(9, dtype=torch.float64).uniform_(low, high)
         assert low <= x.min() <= x.max() <= high
+
+
+@family("dtype", (torch.float16, torch.float32, torch.float64))
+def test_infinite_parameters_of_normal_numbers(dtype):
+    for size in (3, 20):
+        assert torch.normal(math.inf, 1.0, (size,), dtype=dtype).eq(math.inf).all()
+        assert torch.zeros(size, dtype=dtype).normal_(0.0, math.inf).isinf().all()
+        assert torch.zeros(size, dtype=dtype).log_normal_(math.inf, 1.0).eq(math.inf).all()
 
 
 def test_what_draws_is_a_generator_of_a_device():

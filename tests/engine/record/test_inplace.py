@@ -286,6 +286,18 @@ def test_refusals(code, write):
     assert fault.value.code == code
 
 
+def test_what_is_written_is_no_index_of_the_write():
+    index, mask = torch.tensor([1, 0]), torch.tensor([True, False, True])
+    for write in (
+        lambda: index.index_put_((index,), torch.tensor([5, 6])),
+        lambda: index.put_(index, torch.tensor([5, 6])),
+        lambda: mask[1:].masked_fill_(mask[:-1], False),
+    ):
+        with pytest.raises(Fault, match="single memory location"):
+            write()
+    assert mask.masked_fill_(mask, False).tolist() == [False] * 3  # entry by entry
+
+
 def test_the_gradient_flows_through_a_write_to_a_view():
     x = leaf([1.0, 2.0, 3.0])
     y = x * 2

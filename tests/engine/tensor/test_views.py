@@ -181,6 +181,19 @@ def test_a_storage_counts_entries():
     assert memory.data_ptr() == whole.data_ptr()
 
 
+def test_a_storage_is_read_as_its_own_type_and_shared():
+    x = gradcli.tensor([1.0, 2.0])
+    for made in (gradcli.tensor, gradcli.as_tensor, gradcli.FloatTensor, x.new):
+        assert made(x.storage()).data_ptr() == x.data_ptr()
+    assert gradcli.FloatTensor(x.untyped_storage()).tolist() == [1.0, 2.0]
+    assert gradcli.tensor(x.untyped_storage()).dtype is gradcli.int64
+    others = gradcli.tensor([1, 2]).storage()
+    for wrong in (lambda: x.set_(others), lambda: x.set_(others, 0, (2,)), lambda: x.new(others),
+                  lambda: gradcli.tensor(others)):  # fmt: skip
+        with pytest.raises(RuntimeError, match="Expected a Storage of type Float"):
+            wrong()
+
+
 def test_a_result_is_an_instance_of_its_return_type():
     found = gradcli.tensor([[1.0, 3.0], [4.0, 2.0]]).max(1)
     assert isinstance(found, gradcli.return_types.max)
