@@ -137,6 +137,7 @@ def test_no_place_at_all():
     ("unfold", lambda x: F.unfold(x[None], 1)),
     ("matrix_power", lambda x: torch.linalg.matrix_power(x, 1)),
     ("embedding", lambda x: F.embedding(torch.tensor(1), x[0])),
+    ("fft", lambda x: torch.fft.fftn(torch.complex(x, x), dim=())),
     ("to", lambda x: x.to("cpu", torch.float32, False, True)),
     ("tile", lambda x: x[:0].tile(2)),
     ("gather", lambda x: x.gather(0, torch.zeros(0, 1, 1, dtype=torch.long))),
