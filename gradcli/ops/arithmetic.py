@@ -9,7 +9,6 @@ from __future__ import annotations
 import cmath
 import math
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -356,26 +355,16 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
             return t * (2.0 * x)
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         return t * (y * pow(x, y - 1))
-    # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not, of others.
-    # In a formula ``t`` is a symbol, which has no dtype and is no condition.
-    known = getattr(t, "dtype", None) is not None
-    lost = logical_and(y == 0, isnan(t + 0.0 * (1.0 / x)) if known else x == 0)
-    found = along(t, y * pow(where(lost, 1.0, x), y - 1))
-    # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
-    return _steep(where(lost, 0.0, found), t, y, lambda: (logical_and(x == 0, y == 1), y - 1))
+    # In a formula ``t`` is a symbol, which has no dtype.
+    if getattr(t, "dtype", None) is None:
+        return t * where(y == 0, 0.0, y * pow(x, y - 1))
+    lost = logical_and(y == 0, isnan(t))  # x**0 moves by nothing that arrives
+    return where(lost, 0.0, along(t, power_slope(x, y)))
 
 
 def _flat_at_zero(y: Any) -> Any:
     """Where 0**y is the same all around y: 0, and 1 where y is 0."""
     return logical_or(OPERATORS["real"](y) > 0, y == 0) if is_complex(y) else y >= 0
-
-
-def _steep(slope: Any, t: Any, x: Any, place: Callable[[], tuple[Any, Any]]) -> Any:
-    """``slope``, with a slope of its own of minus infinity where, and by what, ``place`` says."""
-    if isinstance(x, np.ndarray | np.generic):  # of arrays there is no further slope
-        return slope
-    here, zero = place()
-    return where(here, slope - along(t, root(where(here, zero, 1.0))), slope)
 
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
@@ -386,18 +375,46 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
         if isinstance(x, complex) or (x < 0 and is_complex(out)):
             return t * (out * cmath.log(x))
         return t * (out * (math.log(x) if x > 0 else math.nan))
+    if getattr(t, "dtype", None) is None or isinstance(t, np.ndarray | np.generic):
+        return t * _logged(x, y, out)
+    return along(t, power_log(x, y))
+
+
+def _logged(x: Any, y: Any, power: Any) -> Any:
     # 0**y is constant in y for y >= 0: no 0 * log(0).
     flat = logical_and(x == 0, _flat_at_zero(y))
     base = where(flat, 1.0, x)
     if is_complex(y) and not is_complex(x):  # whose logarithm, where it is negative, is complex
         base = base + 0j
-    slope = t * where(flat, 0.0, out * log(base))
-    # That is 0 at x = 0, from where it falls infinitely fast for 0 < y <= 1.
-    return _steep(
-        slope, t, x, lambda: (logical_and(logical_and(flat, y != 0), _flat_at_zero(1 - y)), x)
-    )
+    return where(flat, 0.0, power * log(base))
 
 
+def _mixed(x: Any, y: Any) -> Any:
+    """The slope of x**y by x and y, that is not found where x**y is 0 or infinite."""
+    return along(pow(x, y - 1), 1.0 + along(y, log(x)))
+
+
+power_slope: Operator = elementwise(
+    "power_slope",
+    # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not.
+    lambda x, y: np.where(y == 0, 0.0, y * _power(x, y - 1))[()],
+    lambda t, x, y: along(t, along(y, power_slope(x, y - 1))),
+    lambda t, x, y: along(t, _mixed(x, y)),
+    dtypes="promote",
+    holds=2.2,
+    doc="The slope of x**y by x.",
+    public=False,
+)
+power_log: Operator = elementwise(
+    "power_log",
+    lambda x, y: _logged(x, y, _power(x, y)),
+    lambda t, x, y: along(t, _mixed(x, y)),
+    lambda t, x, y, out: t * _logged(x, y, out),
+    dtypes="promote",
+    holds=4.3,
+    doc="The slope of x**y by y.",
+    public=False,
+)
 pow = elementwise(
     "pow",
     _power,
@@ -429,13 +446,6 @@ sqrt = elementwise(
     edges="infinite slope at 0",
     example="sqrt(x) --x 4",
     cures=cures.SQRT,
-)
-root: Operator = elementwise(
-    "root",
-    np.sqrt,
-    lambda t, out: along(t, 0.5 / out),
-    doc="The square root, whose infinite slope at 0 leaves what does not move.",
-    public=False,
 )
 rsqrt = elementwise(
     "rsqrt",
