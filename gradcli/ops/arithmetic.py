@@ -77,7 +77,10 @@ def _along(x: Any, y: Any) -> Any:
     found = np.multiply(x, y)
     lost = np.isnan(found)
     if np.any(lost):
-        found = np.where(lost & ~(np.isnan(x) | np.isnan(y)), found.dtype.type(0), found)[()]
+        lost = lost & ~(np.isnan(x) | np.isnan(y))
+        if not found.ndim:
+            return found.dtype.type(0) if lost else found
+        found[lost] = 0
     return found
 
 
@@ -86,6 +89,7 @@ along: Operator = bilinear(
     _along,
     lambda g, y: along(g, y),
     lambda g, x: along(g, x),
+    holds=1.4,
     doc="The product of what moves and a slope, where 0 times infinity is 0.",
     public=False,
 )

@@ -191,6 +191,9 @@ EXPONENTIAL = (
 )  # fmt: skip
 
 SPECIAL = (
+    unary("bell", None, saves=("x", "out"), params=({}, {"rate": 0.5}), kinks=(
+        Kink(([inf, -inf, 1e308],), [0.0, 0.0, 0.0], ([-0.0, 0.0, -0.0],)),
+    )),
     unary("erf", "torch.erf(x)", saves=("x",)),
     unary("erfc", "torch.erfc(x)", saves=("x",)),
     unary("erfcx", "torch.special.erfcx(x)", saves=("x",)),
@@ -438,7 +441,9 @@ TRIGONOMETRIC = (
     unary("sinh", "torch.sinh(x)", saves=("x",), complex=True),
     unary("cosh", "torch.cosh(x)", saves=("x",), complex=True),
     unary("tanh", "torch.tanh(x)", saves=("out",), complex=True),
-    unary("asinh_slope", None, saves=("x", "out"), complex=True),
+    unary("asinh_slope", None, saves=("x", "out"), complex=True, kinks=(
+        Kink(([inf, -inf],), [0.0, 0.0], ([-0.0, 0.0],)),
+    )),
     unary("asinh", "torch.asinh(x)", saves=("x",), complex=True),
     unary("acosh_slope", None, 1.3, 3, saves=("x", "out"), complex=True),
     unary("acosh", "torch.acosh(x)", 1.3, 3, saves=("x",), complex=True, kinks=(
