@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -395,3 +396,13 @@ def test_gated_activations_refuse_what_pytorchs_kernels_do():
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match="not implemented for"):
             function(torch.tensor(given))
+
+
+def test_second_slopes_of_running_sums_beside_minus_infinity_are_the_same_by_every_mode():
+    both = (torch.func.jacfwd, torch.func.jacrev)
+    x = torch.tensor([-INF, 0.0, 1.0], dtype=torch.float64)
+    share = math.e / (1 + math.e) ** 2
+    for first, second in itertools.product(both, both):
+        slopes = second(first(lambda v: torch.logcumsumexp(v, 0)))(x)
+        np.testing.assert_allclose(slopes[2, 1:, 1:], [[share, -share], [-share, share]], 1e-14)
+        assert not slopes[:2].any() and not slopes[2, 0].any(), (first, second)
