@@ -9,6 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -301,23 +302,19 @@ nextafter = elementwise(
 )
 
 
+_SHORT_POWERS: dict[float, Callable[[Any], Any]] = {
+    2: lambda x: x * x, 3: lambda x: x * x * x, 0.5: np.sqrt, -0.5: lambda x: 1.0 / np.sqrt(x),
+    1: np.positive, -1: lambda x: 1.0 / x,
+}  # fmt: skip
+
+
 def _power(x: Any, y: Any) -> Any:
     # np.power is two orders of magnitude slower than a product for small whole exponents.
     if is_number(y) and getattr(x, "dtype", None) is not None and x.dtype.kind in "fc":
         if y.__class__ is complex and x.dtype.kind == "f":
             x = x + 0j
-        if y == 2:
-            return x * x
-        if y == 3:
-            return x * x * x
-        if y == 0.5:
-            return np.sqrt(x)
-        if y == -0.5:
-            return 1.0 / np.sqrt(x)
-        if y == 1:
-            return np.positive(x)
-        if y == -1:
-            return 1.0 / x
+        if y in _SHORT_POWERS:
+            return _SHORT_POWERS[y](x)
         if y == -2 and x.dtype.itemsize > 2:  # the square of a half overflows from 256 on
             return 1.0 / (x * x)
         if x.dtype.kind == "c" and y in range(-99, -2):

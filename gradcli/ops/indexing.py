@@ -88,8 +88,7 @@ def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:
 def _stepped(found: Any, x: Any, parts: Sequence[Any]) -> Any:
     """``found`` with PyTorch's strides along new dimensions, where NumPy has 0: those of what
     stands behind in ``x``, of which less may be taken."""
-    flags = found.flags
-    if flags.c_contiguous and 0 < found.size == x.size and 1 not in x.shape:
+    if found.flags.c_contiguous and 0 < found.size == x.size and 1 not in x.shape:
         return found.reshape(-1).reshape(found.shape)
     if found.__class__ is not np.ndarray:
         return found
