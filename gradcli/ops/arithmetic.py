@@ -401,7 +401,6 @@ power_slope: Operator = elementwise(
     lambda x, y: np.where(y == 0, 0.0, y * _power(x, y - 1))[()],
     lambda t, x, y: along(t, along(y, power_slope(x, y - 1))),
     lambda t, x, y: along(t, _mixed(x, y)),
-    dtypes="promote",
     holds=2.2,
     doc="The slope of x**y by x.",
     public=False,
@@ -411,7 +410,6 @@ power_log: Operator = elementwise(
     lambda x, y: _logged(x, y, _power(x, y)),
     lambda t, x, y: along(t, _mixed(x, y)),
     lambda t, x, y, out: t * _logged(x, y, out),
-    dtypes="promote",
     holds=4.3,
     doc="The slope of x**y by y.",
     public=False,
@@ -503,28 +501,21 @@ reciprocal = elementwise(
     cures=cures.RECIPROCAL,
 )
 
-floor = step(
-    "floor",
-    np.floor,
-    doc="The largest whole number not above x.",
+
+def _whole_part(name: str, compute: Any, doc: str, **facts: Any) -> Operator:
+    refused = (UnwrittenFault, f"{name} is not supported for complex inputs")
+    refuses = {"bool": f"{name}_vml_cpu", "complex": refused}
+    return step(name, compute, doc=doc, refuses=refuses, breaks="whole", **facts)
+
+
+floor = _whole_part(
+    "floor", np.floor, "The largest whole number not above x.",
     latex=r"\left\lfloor {x} \right\rfloor",
-    refuses={
-        "bool": "floor_vml_cpu",
-        "complex": (UnwrittenFault, "floor is not supported for complex inputs"),
-    },
-    breaks="whole",
-)
-ceil = step(
-    "ceil",
-    np.ceil,
-    doc="The smallest whole number not below x.",
+)  # fmt: skip
+ceil = _whole_part(
+    "ceil", np.ceil, "The smallest whole number not below x.",
     latex=r"\left\lceil {x} \right\rceil",
-    refuses={
-        "bool": "ceil_vml_cpu",
-        "complex": (UnwrittenFault, "ceil is not supported for complex inputs"),
-    },
-    breaks="whole",
-)
+)  # fmt: skip
 round = step(
     "round",
     np.round,
@@ -532,17 +523,7 @@ round = step(
     refuses={"bool complex": "round_vml_cpu"},
     breaks="half",
 )
-trunc: Operator = step(
-    "trunc",
-    np.trunc,
-    doc="x without its fraction.",
-    aliases=("fix",),
-    refuses={
-        "bool": "trunc_vml_cpu",
-        "complex": (UnwrittenFault, "trunc is not supported for complex inputs"),
-    },
-    breaks="whole",
-)
+trunc: Operator = _whole_part("trunc", np.trunc, "x without its fraction.", aliases=("fix",))
 frac = elementwise(
     "frac",
     lambda x: x - np.trunc(x),
