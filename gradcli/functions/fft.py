@@ -204,7 +204,7 @@ def _of_all(last: Callable[..., Any], before: Callable[..., Any], doc: str) -> A
             out = before(out, None, d, norm)
         if half:
             return _laid(last(out, n, dims[-1], norm), input, dims, dims[-1])
-        return _laid(out, input, dims) if dims else out
+        return _laid(out, input, dims) if dims else called(_O["clone"](out), "FftC2CBackward0")
 
     return named(of_all, f"{last.__name__}n", doc)
 

@@ -516,6 +516,7 @@ def index_reduce(
     """
     if reduce == "sum":
         raise bad_value("index_reduce(): Expected reduce to be one of prod, mean, amax or amin")
+    refuse_kinds("bool complex", "index_func_", input.dtype)
     axis, index, source = _slices("index_reduce_", input, dim, index, source)
     index = index.reshape((-1,) + (1,) * (input.ndim - 1 - axis))
     index = np.broadcast_to(index, tuple(source.shape))

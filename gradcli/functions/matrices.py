@@ -154,7 +154,8 @@ def one_triangle(A: Any, UPLO: str) -> Any:
     both = O[part](raw, 0) + adjoint(O[part](raw, beyond))
     if A.dtype.is_complex:  # LAPACK reads the real part of the diagonal alone
         both = 0.5 * (both + adjoint(both))
-    return both + O["where"](O["lt"](O["abs"](raw), math.inf), A - raw, 0.0)
+    seen = both + O["where"](O["lt"](O["abs"](raw), math.inf), A - raw, 0.0)
+    return O["where"](O["eq"](both, raw), A, seen)  # also of infinities, as where all are equal
 
 
 def cholesky(input: Any, upper: bool = False) -> Any:

@@ -78,7 +78,10 @@ def _along(x: Any, y: Any) -> Any:
     found = np.multiply(x, y)
     lost = np.isnan(found)
     if np.any(lost):
-        found = np.where(lost & ~(np.isnan(x) | np.isnan(y)), found.dtype.type(0), found)[()]
+        lost = lost & ~(np.isnan(x) | np.isnan(y))
+        if not found.ndim:
+            return found.dtype.type(0) if lost else found
+        found[lost] = 0
     return found
 
 
@@ -87,6 +90,7 @@ along: Operator = bilinear(
     _along,
     lambda g, y: along(g, y),
     lambda g, x: along(g, x),
+    holds=1.4,
     doc="The product of what moves and a slope, where 0 times infinity is 0.",
     public=False,
 )
@@ -299,23 +303,19 @@ nextafter = elementwise(
 )
 
 
+_SHORT_POWERS: dict[float, Callable[[Any], Any]] = {
+    2: lambda x: x * x, 3: lambda x: x * x * x, 0.5: np.sqrt, -0.5: lambda x: 1.0 / np.sqrt(x),
+    1: np.positive, -1: lambda x: 1.0 / x,
+}  # fmt: skip
+
+
 def _power(x: Any, y: Any) -> Any:
     # np.power is two orders of magnitude slower than a product for small whole exponents.
     if is_number(y) and getattr(x, "dtype", None) is not None and x.dtype.kind in "fc":
         if y.__class__ is complex and x.dtype.kind == "f":
             x = x + 0j
-        if y == 2:
-            return x * x
-        if y == 3:
-            return x * x * x
-        if y == 0.5:
-            return np.sqrt(x)
-        if y == -0.5:
-            return 1.0 / np.sqrt(x)
-        if y == 1:
-            return np.positive(x)
-        if y == -1:
-            return 1.0 / x
+        if y in _SHORT_POWERS:
+            return _SHORT_POWERS[y](x)
         if y == -2 and x.dtype.itemsize > 2:  # the square of a half overflows from 256 on
             return 1.0 / (x * x)
         if x.dtype.kind == "c" and y in range(-99, -2):
@@ -357,26 +357,16 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
             return t * (2.0 * x)
         # In a graph, as in PyTorch, a slope that is constant still leads to x: zeros, no error.
         return t * (y * pow(x, y - 1))
-    # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not, of others.
-    # In a formula ``t`` is a symbol, which has no dtype and is no condition.
-    known = getattr(t, "dtype", None) is not None
-    lost = logical_and(y == 0, isnan(t + 0.0 * (1.0 / x)) if known else x == 0)
-    found = along(t, y * pow(where(lost, 1.0, x), y - 1))
-    # At y = 1 too, of which the slope of 0**0 by its exponent says nothing.
-    return _steep(where(lost, 0.0, found), t, y, lambda: (logical_and(x == 0, y == 1), y - 1))
+    # In a formula ``t`` is a symbol, which has no dtype.
+    if getattr(t, "dtype", None) is None:
+        return t * where(y == 0, 0.0, y * pow(x, y - 1))
+    lost = logical_and(y == 0, isnan(t))  # x**0 moves by nothing that arrives
+    return where(lost, 0.0, along(t, power_slope(x, y)))
 
 
 def _flat_at_zero(y: Any) -> Any:
     """Where 0**y is the same all around y: 0, and 1 where y is 0."""
     return logical_or(OPERATORS["real"](y) > 0, y == 0) if is_complex(y) else y >= 0
-
-
-def _steep(slope: Any, t: Any, x: Any, place: Callable[[], tuple[Any, Any]]) -> Any:
-    """``slope``, with a slope of its own of minus infinity where, and by what, ``place`` says."""
-    if isinstance(x, np.ndarray | np.generic):  # of arrays there is no further slope
-        return slope
-    here, zero = place()
-    return where(here, slope - along(t, root(where(here, zero, 1.0))), slope)
 
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
@@ -387,18 +377,44 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
         if isinstance(x, complex) or (x < 0 and is_complex(out)):
             return t * (out * cmath.log(x))
         return t * (out * (math.log(x) if x > 0 else math.nan))
+    if getattr(t, "dtype", None) is None or isinstance(t, np.ndarray | np.generic):
+        return t * _logged(x, y, out)
+    return along(t, power_log(x, y))
+
+
+def _logged(x: Any, y: Any, power: Any) -> Any:
     # 0**y is constant in y for y >= 0: no 0 * log(0).
     flat = logical_and(x == 0, _flat_at_zero(y))
     base = where(flat, 1.0, x)
     if is_complex(y) and not is_complex(x):  # whose logarithm, where it is negative, is complex
         base = base + 0j
-    slope = t * where(flat, 0.0, out * log(base))
-    # That is 0 at x = 0, from where it falls infinitely fast for 0 < y <= 1.
-    return _steep(
-        slope, t, x, lambda: (logical_and(logical_and(flat, y != 0), _flat_at_zero(1 - y)), x)
-    )
+    return where(flat, 0.0, power * log(base))
 
 
+def _mixed(x: Any, y: Any) -> Any:
+    """The slope of x**y by x and y, that is not found where x**y is 0 or infinite."""
+    return along(pow(x, y - 1), 1.0 + along(y, log(x)))
+
+
+power_slope: Operator = elementwise(
+    "power_slope",
+    # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not.
+    lambda x, y: np.where(y == 0, 0.0, y * _power(x, y - 1))[()],
+    lambda t, x, y: along(t, along(y, power_slope(x, y - 1))),
+    lambda t, x, y: along(t, _mixed(x, y)),
+    holds=2.2,
+    doc="The slope of x**y by x.",
+    public=False,
+)
+power_log: Operator = elementwise(
+    "power_log",
+    lambda x, y: _logged(x, y, _power(x, y)),
+    lambda t, x, y: along(t, _mixed(x, y)),
+    lambda t, x, y, out: t * _logged(x, y, out),
+    holds=4.3,
+    doc="The slope of x**y by y.",
+    public=False,
+)
 pow = elementwise(
     "pow",
     _power,
@@ -430,13 +446,6 @@ sqrt = elementwise(
     edges="infinite slope at 0",
     example="sqrt(x) --x 4",
     cures=cures.SQRT,
-)
-root: Operator = elementwise(
-    "root",
-    np.sqrt,
-    lambda t, out: along(t, 0.5 / out),
-    doc="The square root, whose infinite slope at 0 leaves what does not move.",
-    public=False,
 )
 rsqrt = elementwise(
     "rsqrt",
@@ -493,28 +502,21 @@ reciprocal = elementwise(
     cures=cures.RECIPROCAL,
 )
 
-floor = step(
-    "floor",
-    np.floor,
-    doc="The largest whole number not above x.",
+
+def _whole_part(name: str, compute: Any, doc: str, **facts: Any) -> Operator:
+    refused = (UnwrittenFault, f"{name} is not supported for complex inputs")
+    refuses = {"bool": f"{name}_vml_cpu", "complex": refused}
+    return step(name, compute, doc=doc, refuses=refuses, breaks="whole", **facts)
+
+
+floor = _whole_part(
+    "floor", np.floor, "The largest whole number not above x.",
     latex=r"\left\lfloor {x} \right\rfloor",
-    refuses={
-        "bool": "floor_vml_cpu",
-        "complex": (UnwrittenFault, "floor is not supported for complex inputs"),
-    },
-    breaks="whole",
-)
-ceil = step(
-    "ceil",
-    np.ceil,
-    doc="The smallest whole number not below x.",
+)  # fmt: skip
+ceil = _whole_part(
+    "ceil", np.ceil, "The smallest whole number not below x.",
     latex=r"\left\lceil {x} \right\rceil",
-    refuses={
-        "bool": "ceil_vml_cpu",
-        "complex": (UnwrittenFault, "ceil is not supported for complex inputs"),
-    },
-    breaks="whole",
-)
+)  # fmt: skip
 round = step(
     "round",
     np.round,
@@ -522,17 +524,7 @@ round = step(
     refuses={"bool complex": "round_vml_cpu"},
     breaks="half",
 )
-trunc: Operator = step(
-    "trunc",
-    np.trunc,
-    doc="x without its fraction.",
-    aliases=("fix",),
-    refuses={
-        "bool": "trunc_vml_cpu",
-        "complex": (UnwrittenFault, "trunc is not supported for complex inputs"),
-    },
-    breaks="whole",
-)
+trunc: Operator = _whole_part("trunc", np.trunc, "x without its fraction.", aliases=("fix",))
 frac = elementwise(
     "frac",
     lambda x: x - np.trunc(x),

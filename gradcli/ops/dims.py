@@ -165,7 +165,8 @@ def strided_view(x: Any, shape: Sequence[int], strides: Sequence[int], start: in
             return np.ndarray(shape, x.dtype, x, start, strides)
     facts = x.__array_interface__
     first, protected = facts["data"]
-    facts["data"] = first + start, protected and 0 not in shape
+    owned = isinstance(x.base, np.ndarray) and x.base.flags.writeable  # else protected for good
+    facts["data"] = first + start, protected and not owned and 0 not in shape
     facts |= {"shape": tuple(shape), "strides": tuple(strides)}
     return np.asarray(_Memory(facts, x))
 

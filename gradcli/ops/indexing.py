@@ -88,10 +88,9 @@ def _begun(found: Any, x: Any, parts: Sequence[Any]) -> Any:
 def _stepped(found: Any, x: Any, parts: Sequence[Any]) -> Any:
     """``found`` with PyTorch's strides along new dimensions, where NumPy has 0: those of what
     stands behind in ``x``, of which less may be taken."""
-    flags = found.flags
-    if flags.c_contiguous and 0 < found.size == x.size and 1 not in x.shape:
+    if found.flags.c_contiguous and 0 < found.size == x.size and 1 not in x.shape:
         return found.reshape(-1).reshape(found.shape)
-    if found.__class__ is not np.ndarray or not flags.writeable:  # else protected for good
+    if found.__class__ is not np.ndarray:
         return found
     steps, axis, d = [*found.strides], 0, 0
     for i, part in enumerate(parts):
@@ -282,13 +281,16 @@ scatter: Operator = linear(
 
 
 def _windows(x: Any, dim: int = 0, size: int = 1, step: int = 1) -> Any:
-    before = (slice(None),) * (dim % x.ndim)
-    if isinstance(x, np.ndarray):
-        found = np.lib.stride_tricks.sliding_window_view(x, size, dim, writeable=True)
-        return found[(*before, slice(None, None, step))]
+    dim %= x.ndim
     count = (x.shape[dim] - size) // step + 1
+    if isinstance(x, np.ndarray):
+        shape, strides = [*x.shape, size], [*x.strides, x.strides[dim]]
+        shape[dim] = count
+        strides[dim] *= step
+        return strided_view(x, shape, strides)
+    before = (slice(None),) * dim
     places = np.arange(count, like=x)[:, None] * step + np.arange(size, like=x)
-    return np.moveaxis(x[(*before, places)], len(before) + 1, -1)  # on a GPU a copy
+    return np.moveaxis(x[(*before, places)], dim + 1, -1)  # on a GPU a copy
 
 
 def _unwindowed(g: Any, shape: Sequence[int], dim: int, size: int, step: int) -> Any:

@@ -442,9 +442,10 @@ def _factored(x: Any, y: Any) -> Any:
     except np.linalg.LinAlgError:
         if x.flags.c_contiguous:
             raise
-        each = np.vectorize(_by_factors, signature="(n,n),(n,k)->(n,k),()")
-        found, info = each(np.swapaxes(x, -1, -2), y)
-        if info.any():
+        if max(x.ndim, y.ndim) > 2:  # those that are solved as they are, as they would be alone
+            return np.vectorize(_factored, signature="(n,n),(n,k)->(n,k)")(x, y)
+        found, info = _by_factors(x.T, y)
+        if info:
             raise
         return found
 

@@ -209,17 +209,18 @@ running_largest = constant(
 )
 
 
-def _shares(x: Any, out: Any, dim: int, unknown: Any) -> tuple[Any, Any]:
-    """How much of each result its entry is, exp(x - out), and how much was there one step before.
+def _shares(x: Any, out: Any, dim: int) -> tuple[Any, Any, Any]:
+    """How much of each result its entry is, exp(x - out), how much was there one step before, and
+    where the former is not known.
 
     Both by the largest entry so far: beside large entries ``out`` has lost digits of x - out.
 
     An infinite result stays the same, so all of it was there. Where an entry is infinite too its
-    share is ``unknown``, and no other entry's derivative feels it: NaN for a cotangent and 0 for a
+    share is not known, and no other entry's derivative feels it: NaN for a cotangent and 0 for a
     finite tangent, as in PyTorch.
     """
     if not len(out.shape):  # a number is its own sum, an infinite one too
-        return 1.0, None
+        return 1.0, None, None
     same = (x == out) & isinf(out) | (out == -math.inf)
     parts = OPERATORS["real"](x) if is_complex(x) else x
     top = running_largest(parts, dim)
@@ -229,17 +230,17 @@ def _shares(x: Any, out: Any, dim: int, unknown: Any) -> tuple[Any, Any]:
     total = recurrence(kept, own, dim)
     kept = kept * (one_before(total, dim, lambda head: head) / total)
     stays = (one_before(out, dim, lambda head: head) == out) & isinf(out)
-    return where(same, unknown, own / total), where(stays, 1.0, kept)
+    return where(same, 0.0, own / total), where(stays, 1.0, kept), same
 
 
 def _logcumsumexp_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
-    own, kept = _shares(x, out, dim, np.nan)
-    return own * (g if kept is None else _swept_back(kept, g, dim))
+    own, kept, lost = _shares(x, out, dim)
+    return g if kept is None else where(lost, np.nan, own * _swept_back(kept, g, dim))
 
 
 def _logcumsumexp_jvp(tx: Any, x: Any, out: Any, dim: int) -> Any:
-    own, kept = _shares(x, out, dim, 0.0)
-    return own * tx if kept is None else recurrence(kept, own * tx, dim)
+    own, kept, _ = _shares(x, out, dim)
+    return tx if kept is None else recurrence(kept, own * tx, dim)
 
 
 logcumsumexp = general(

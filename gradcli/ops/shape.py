@@ -424,9 +424,8 @@ def _squeeze(x: Any, dim: Dims = None) -> Any:
 def _unsqueeze(x: Any, dim: int = 0) -> Any:
     shape = list(np.shape(x))
     place = normal_dim(dim, len(shape) + 1)
-    # With the stride that PyTorch gives; what NumPy protects it would protect for good.
-    odd = x.__class__ is np.ndarray and (1 in shape or not x.flags.c_contiguous)
-    if odd and x.flags.writeable:
+    # With the stride that PyTorch gives.
+    if x.__class__ is np.ndarray and (1 in shape or not x.flags.c_contiguous):
         steps = list(x.strides)
         steps.insert(place, shape[place] * steps[place] if place < x.ndim else x.itemsize)
         shape.insert(place, 1)

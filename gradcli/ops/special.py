@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.arithmetic import along
 from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import on_host, special
 from gradcli.ops.exponential import exp, log, logistic, sigmoid, softplus
@@ -57,10 +58,19 @@ def _erfcx_slope(x: Any, n: int) -> Any:
     return out.astype(kind)[()]
 
 
+bell: Operator = composite(
+    "bell",
+    lambda x, rate=1.0: exp(-rate * (x * x)),
+    lambda x, rate=1.0: np.exp(-rate * (x * x)),
+    lambda x, out, rate: -2.0 * rate * along(x, out),
+    doc="exp(-rate*x**2), whose derivatives are 0 at infinity.",
+    positive=True,
+    public=False,
+)
 erf = elementwise(
     "erf",
     _one("erf"),
-    lambda x: exp(-x * x) * (2.0 / _ROOT_PI),
+    lambda x: bell(x) * (2.0 / _ROOT_PI),
     doc="The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
     parity="odd",
     refuses={"complex": "erf_vml_cpu"},
@@ -68,7 +78,7 @@ erf = elementwise(
 erfc = elementwise(
     "erfc",
     _one("erfc"),
-    lambda x: exp(-x * x) * (-2.0 / _ROOT_PI),
+    lambda x: bell(x) * (-2.0 / _ROOT_PI),
     doc="1 - erf(x), exact where erf is near 1.",
     values={0: 1},
     refuses={"complex": "erfc_vml_cpu"},
@@ -109,7 +119,7 @@ erfinv = elementwise(
 ndtr = elementwise(
     "ndtr",
     _one("ndtr"),
-    lambda x: exp(-0.5 * (x * x)) / _ROOT_2PI,
+    lambda x: bell(x, 0.5) / _ROOT_2PI,
     doc="The distribution function of the standard normal.",
     values={0: 0.5},
     latex=r"\Phi",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arithmetic import sqrt
+from gradcli.ops.arithmetic import along, sqrt
 from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
@@ -142,7 +142,7 @@ asinh_slope: Operator = composite(
     "asinh_slope",
     lambda x: 1.0 / sqrt(1.0 + x * x),
     _over_root,
-    lambda t, x, out: -(t * x * out) * out * out,
+    lambda t, x, out: -(t * along(x, out)) * out * out,
     complex_holds=4,
     doc="1/sqrt(1 + x**2), the slope of asinh.",
     positive=True,
@@ -171,7 +171,7 @@ acosh_slope: Operator = composite(
     # Between the branch cuts of the two roots their product is not the root of the product.
     lambda x: 1.0 / sqrt(x - 1.0) / sqrt(x - -1.0) if is_complex(x) else 1.0 / sqrt(x * x - 1.0),
     _over_roots,
-    lambda t, x, out: -(t * x * out) * out * out,
+    lambda t, x, out: -(t * along(x, out)) * out * out,
     holds=3,
     doc="1/sqrt(x**2 - 1), the slope of acosh.",
     public=False,
@@ -192,7 +192,7 @@ atanh_slope: Operator = composite(
     "atanh_slope",
     lambda x: 1.0 / (1.0 - x * x),
     lambda x: 1.0 / (1.0 - x) / (1.0 + x),
-    lambda t, x, out: 2.0 * (t * x * out) * out,
+    lambda t, x, out: 2.0 * (t * along(x, out)) * out,
     doc="1/(1 - x**2), the slope of atanh.",
     python="1.0 / (1.0 - {0}) / (1.0 + {0})",
     public=False,

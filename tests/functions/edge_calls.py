@@ -735,6 +735,7 @@ APART: tuple[tuple[str, str, str], ...] = (
         "infinities, NaN and huge numbers multiplied in another order",
     ),
     (r"copysign", "slope|curve", "inf/inf: the slope is a sign"),
+    (r"\berf|ndtr", "curve", "0*inf at infinity, where the limit is 0"),
     (r"torch.expm1", "slope|curve", "exp(x), where the result + 1 has lost its digits"),
     (r"hardswish", "value0", "-inf*0 is 0"),
     (

@@ -137,6 +137,7 @@ def test_no_place_at_all():
     ("unfold", lambda x: F.unfold(x[None], 1)),
     ("matrix_power", lambda x: torch.linalg.matrix_power(x, 1)),
     ("embedding", lambda x: F.embedding(torch.tensor(1), x[0])),
+    ("fft", lambda x: torch.fft.fftn(torch.complex(x, x), dim=())),
     ("to", lambda x: x.to("cpu", torch.float32, False, True)),
     ("tile", lambda x: x[:0].tile(2)),
     ("gather", lambda x: x.gather(0, torch.zeros(0, 1, 1, dtype=torch.long))),
@@ -193,3 +194,19 @@ def test_copies_of_what_is_expanded_lie_as_the_other_dimensions_do(order, expand
         assert copy.stride() == steps
     assert torch.equal(x.clone(), x) and torch.equal(x.double(), x)
     assert torch.equal(x.argsort(0), x.contiguous().argsort(0))
+
+
+@family(
+    "view", [lambda v: v.unfold(-1, 2, 2), lambda v: v[None, ::2], lambda v: v[1:].unsqueeze(0)]
+)
+def test_a_view_of_what_is_expanded_to_its_own_shape_is_written(view):
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    want = x.clone()
+    view(want).mul_(2)
+    view(x.expand(4)).mul_(2)
+    assert torch.equal(x, want)
+    wide = view(x.expand(1, 4)[0].expand(4))
+    wide.zero_()
+    assert not view(x).any()
+    with pytest.raises(RuntimeError):
+        x.expand(2, 4).unfold(1, 2, 2).mul_(2)

@@ -191,6 +191,9 @@ EXPONENTIAL = (
 )  # fmt: skip
 
 SPECIAL = (
+    unary("bell", None, saves=("x", "out"), params=({}, {"rate": 0.5}), kinks=(
+        Kink(([inf, -inf, 1e308],), [0.0, 0.0, 0.0], ([-0.0, 0.0, -0.0],)),
+    )),
     unary("erf", "torch.erf(x)", saves=("x",)),
     unary("erfc", "torch.erfc(x)", saves=("x",)),
     unary("erfcx", "torch.special.erfcx(x)", saves=("x",)),
@@ -393,8 +396,19 @@ ARITHMETIC = (
     unary("sqrt", "torch.sqrt(x)", 0.3, 3, saves=("out",), complex=True, kinks=(
         Kink(([0.0, -1.0],), [0.0, nan], ([inf, nan],)),
     )),
-    unary("root", None, 0.3, 3, saves=("out",), complex=True, kinks=(
-        Kink(([0.0],), [0.0], ([inf],)),
+    binary("power_slope", None, 0.5, 2, second=(-2, 2), numbers="", complex=True, saves=("x", "y"),
+        kinks=(
+        Kink(([0.0, 0.0, 0.0, 0.0], [0.5, 1.0, 3.0, 0.0]), [inf, 1.0, 0.0, 0.0],
+             ([-inf, 0.0, 0.0, 0.0], [-inf, -inf, 0.0, inf])),
+        Kink(([1e160, 1e-200], [2.0, 2.0]), [2e160, 2e-200],
+             ([2.0, 2.0], [7.37827229758094e162, -9.20034037197618e-198])),
+    )),
+    binary("power_log", None, 0.5, 2, second=(-2, 2), numbers="", complex=True,
+        saves=("x", "y", "out"), kinks=(
+        Kink(([0.0, 0.0, 0.0, 0.0], [0.5, 1.0, 3.0, 0.0]), [0.0] * 4,
+             ([-inf, -inf, 0.0, inf], [0.0] * 4)),
+        Kink(([1e160, 1e-200, inf], [2.0, 2.0, -1.0]), [inf, -0.0, nan],
+             ([7.37827229758094e162, -9.20034037197618e-198, 0.0], [inf, 0.0, nan])),
     )),
     unary("rsqrt", "torch.rsqrt(x)", 0.3, 3, saves=("out",), complex=True),
     unary("cbrt", "torch.sign(x) * torch.abs(x) ** (1 / 3)", saves=("out",), avoid=(0.0,), kinks=(
@@ -427,7 +441,9 @@ TRIGONOMETRIC = (
     unary("sinh", "torch.sinh(x)", saves=("x",), complex=True),
     unary("cosh", "torch.cosh(x)", saves=("x",), complex=True),
     unary("tanh", "torch.tanh(x)", saves=("out",), complex=True),
-    unary("asinh_slope", None, saves=("x", "out"), complex=True),
+    unary("asinh_slope", None, saves=("x", "out"), complex=True, kinks=(
+        Kink(([inf, -inf],), [0.0, 0.0], ([-0.0, 0.0],)),
+    )),
     unary("asinh", "torch.asinh(x)", saves=("x",), complex=True),
     unary("acosh_slope", None, 1.3, 3, saves=("x", "out"), complex=True),
     unary("acosh", "torch.acosh(x)", 1.3, 3, saves=("x",), complex=True, kinks=(

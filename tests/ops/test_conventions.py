@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -395,3 +396,38 @@ def test_gated_activations_refuse_what_pytorchs_kernels_do():
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match="not implemented for"):
             function(torch.tensor(given))
+
+
+def test_second_slopes_of_running_sums_beside_minus_infinity_are_the_same_by_every_mode():
+    both = (torch.func.jacfwd, torch.func.jacrev)
+    x = torch.tensor([-INF, 0.0, 1.0], dtype=torch.float64)
+    share = math.e / (1 + math.e) ** 2
+    for first, second in itertools.product(both, both):
+        slopes = second(first(lambda v: torch.logcumsumexp(v, 0)))(x)
+        np.testing.assert_allclose(slopes[2, 1:, 1:], [[share, -share], [-share, share]], 1e-14)
+        assert not slopes[:2].any() and not slopes[2, 0].any(), (first, second)
+
+
+@pytest.mark.parametrize("name", ["pow", "mul", "atan2", "logaddexp", "maximum", "ldexp"])
+def test_mixed_slopes_do_not_depend_on_the_order_of_differentiation(name):
+    points = [0.0, -0.0, 1.0, 0.5, 2.0, 40.0, 1e160, 1e-160, 1e308, 1e-308, INF, 1e-5, -1.0, -0.5]
+    x, y = torch.cartesian_prod(*[torch.tensor(points, dtype=torch.float64)] * 2).T
+    one = torch.ones_like(x)
+
+    def slope(place, f):
+        return lambda *xy: torch.func.grad(lambda *xy: f(*xy).sum(), place)(*xy)
+
+    def push(place, f):
+        def pushed(x, y):
+            alone = (lambda y: f(x, y)) if place else (lambda x: f(x, y))
+            return torch.func.jvp(alone, ((x, y)[place],), (one,))[1]
+
+        return pushed
+
+    f = getattr(torch, name)
+    found = [
+        second(1 - place, first(place, f))(x, y)
+        for first, second in itertools.product((slope, push), repeat=2) for place in (0, 1)
+    ]  # fmt: skip
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], 1e-9)

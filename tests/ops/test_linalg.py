@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -351,3 +352,39 @@ def test_a_symmetric_matrix_with_an_infinite_entry_has_the_slopes_in_a_batch_tha
     batch = torch.stack([a, torch.eye(3, dtype=torch.float64)])
     each = torch.func.vmap(torch.func.grad(total))(batch)
     assert torch.equal(alone.isnan(), each[0].isnan())
+
+
+BATCHED = {
+    "pinv": lambda a: torch.linalg.pinv(a, hermitian=True), "eigvalsh": torch.linalg.eigvalsh,
+    "cholesky_ex": lambda a: torch.linalg.cholesky_ex(a)[0], "det": torch.linalg.det,
+    "inv_ex": lambda a: torch.linalg.inv_ex(a)[0], "svdvals": torch.linalg.svdvals,
+    "solve_ex": lambda a: torch.linalg.solve_ex(a, SIDES)[0], "matrix_exp": torch.matrix_exp,
+    "slogdet": lambda a: torch.linalg.slogdet(a)[1],
+    "matrix_norm": lambda a: torch.linalg.matrix_norm(a, "nuc"),
+}  # fmt: skip
+SIDES = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]], dtype=torch.float64)
+MATRICES = torch.tensor([
+    [[2.0, 1.0, 0.5], [0.3, 3.0, 1.0], [0.2, 0.1, 4.0]], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0],
+    [5.0, 7.0, 9.0]], [[0.0] * 3] * 3, [[2.0, INF, 0.0], [INF, 3.0, 1.0], [0.0, 1.0, 4.0]],
+    [[0.5, INF, 1.0], [0.2, 1.0, 0.3], [0.1, 0.7, 2.0]],
+    [[NAN, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]],
+], dtype=torch.float64)  # fmt: skip
+
+
+@family("name", list(BATCHED))
+def test_a_matrix_comes_out_of_a_batch_as_it_does_alone(name):
+    def derivatives(x):
+        out, tangent = torch.func.jvp(BATCHED[name], (x,), (x.nan_to_num(0, 1, 1).sin(),))
+        weights = torch.arange(3.0, dtype=torch.float64).expand(out.shape) if out.ndim else 1.0
+        x = x.clone().requires_grad_()
+        (slope,) = torch.autograd.grad((BATCHED[name](x) * weights).sum(), x)
+        return out, tangent, slope
+
+    alone = {}
+    for k, matrix in enumerate(MATRICES):
+        with contextlib.suppress(RuntimeError):
+            alone[k] = derivatives(matrix[None])
+    for pair in permutations(alone, 2):
+        for part, found in enumerate(derivatives(MATRICES[list(pair)])):
+            for k, one in zip(pair, found, strict=True):
+                np.testing.assert_allclose(one, alone[k][part][0], 1e-6, 1e-12, err_msg=f"{pair}")
