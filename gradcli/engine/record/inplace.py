@@ -542,11 +542,7 @@ def views_of(base: Tensor) -> list[Tensor]:
 
 def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
-    again = entries_of_base(view, base)
-    settle(view, again.edge)
-    if view.edge is not None:
-        lazy = view._flips and view.dtype.is_complex
-        more(view.edge).params["called"] = "ConjBackward0" if lazy else "AsStridedBackward0"
+    settle(view, entries_of_base(view, base).edge)
 
 
 LateView.read_again = staticmethod(_read_again)
@@ -584,6 +580,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         return
     old = base._alias(base.edge)
     if target is not base:
+        one_node = base.edge, target.edge
         written, before = _held(target._alias(target.edge)), _held(old)
         old = wrap(base.own_array(), base.dtype)
         if written.dtype.is_complex is base.dtype.is_complex:
@@ -591,14 +588,13 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             places = {"index": places_in(target, whole), "onward": onward}
             found = whole._alias()
             record(OPERATORS["put"], [whole, written], places, found)
-            if found.edge is not None:
-                more(found.edge).params["written"] = True
             old = found if whole is before else _reshaped(found, ())
         else:
             _put_parts(before, written, old)
-            called(old, "CopySlices")
+        old = called(_flipped(old) if base._flips else old, "CopySlices")
+        if old.edge is not None:
+            more(old.edge).params["written"] = one_node
         runs_once(old)
-        old = _flipped(old) if base._flips else old
         settle(base, old.edge)
     views = views_of(base)
     late = len(views) > FEW and not (transformed.by or mode.watching)
@@ -630,17 +626,24 @@ def _flipped(x: Tensor) -> Tensor:
 
 @inference_mode(False)
 def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
-    """The entries of ``view`` as recorded from ``base``, also where nothing else is."""
-    if view.dtype.is_complex is base.dtype.is_complex:
-        whole = _indexed(base if base._flips is view._flips else _flipped(base), view)
-        found = wrap(view.own_array(), view.dtype)
+    """The entries of ``view`` as recorded from ``base``, also where nothing else is: parts of
+    complex numbers first, conjugates and negatives last."""
+    source, found = base, wrap(view.own_array(), view.dtype)
+    turns = base._flips is not view._flips
+    if paired := view.dtype.is_complex is not base.dtype.is_complex:
+        source, found, turns = _as_parts(_held(base)), _as_parts(found), view._flips
+    if (turns or paired) and _same_places(found.array, source.own_array()):
+        found = source
+    else:
+        whole = _indexed(source, found)
         try:
-            record(OPERATORS["getitem"], [whole], {"index": places_in(view, whole)}, found)
+            record(OPERATORS["getitem"], [whole], {"index": places_in(found, whole)}, found)
         except RuntimeFault:
             record_entries(found, whole)
-        return found
-    found = _parts_of_base(view, _held(base))
-    return _flipped(found) if view._flips else found
+        called(found, "AsStridedBackward0")
+    if paired and view.dtype.is_complex:
+        found = _of_parts(found)
+    return _flipped(found) if turns else found
 
 
 def record_entries(out: Tensor, input: Tensor) -> None:
@@ -684,14 +687,6 @@ def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     return out
 
 
-def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
-    """The entries of ``view``, one of the two complex and one real, as recorded from ``base``."""
-    whole = _as_parts(base)
-    places = places_in(_as_parts(wrap(view.own_array(), view.dtype)), whole)
-    found = OPERATORS["getitem"](whole, places)
-    return _of_parts(found) if view.dtype.is_complex else found
-
-
 def _put_parts(before: Tensor, written: Tensor, out: Tensor) -> None:
     """Record ``out`` as ``before`` with ``written`` put in, of which one is complex and one real:
     a view of the real parts, of the imaginary ones, of both, or of pairs as complex numbers."""
@@ -709,15 +704,14 @@ def _as_parts(x: Tensor) -> Tensor:
         return x
     parts: Tensor = OPERATORS["stack"](OPERATORS["real"](x), OPERATORS["imag"](x), dim=-1)
     parts.array = x.own_array()[..., None].view(parts.array.dtype)
-    return parts
+    return called(parts, "ViewAsRealBackward0", x)  # type: ignore[no-any-return]
 
 
 def _of_parts(parts: Tensor) -> Tensor:
     """The complex numbers of two parts along the last dimension."""
     pick = OPERATORS["getitem"]
-    re, im = (pick(parts, (Ellipsis, i)) for i in (0, 1))
-    result: Tensor = OPERATORS["of_parts"](re, im)
-    return result
+    halves = [pick(parts, (Ellipsis, i)) for i in (0, 1)]
+    return called(OPERATORS["of_parts"](*halves), "ViewAsComplexBackward0", parts)  # type: ignore[no-any-return]
 
 
 def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
