@@ -190,14 +190,15 @@ def _with_alpha(name: str) -> Callable:
 
 
 def _zero(self: Tensor) -> Tensor:
-    set_item(self, Ellipsis, 0, one_number=True)
-    return written(self, "ZeroBackward0")
+    set_item(self, Ellipsis, 0, one_number=True, name="ZeroBackward0")
+    return self
 
 
 def _fill(self: Tensor, value: Operand) -> Tensor:
     one_number(value)
-    set_item(self, Ellipsis, value, one_number=True)
-    return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
+    name = f"FillBackward{3 if isinstance(value, Plain) else 2}"
+    set_item(self, Ellipsis, value, one_number=True, name=name)
+    return self
 
 
 def _copy(self: Tensor, other: Operand, non_blocking: bool = False) -> Tensor:
@@ -206,8 +207,8 @@ def _copy(self: Tensor, other: Operand, non_blocking: bool = False) -> Tensor:
     overlap(self, flipped_view(other) if getattr(other, "_flips", False) else other)
     if isinstance(other, Plain) and other.array.ndim > self.array.ndim:
         raise no_room(self.shape, other.shape)
-    set_item(self, Ellipsis, other)
-    return written(self, "CopyBackwards")
+    set_item(self, Ellipsis, other, name="CopyBackwards")
+    return self
 
 
 def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
@@ -218,8 +219,9 @@ def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
     one_filling(value, "masked_fill_")
     if isinstance(value, Plain):
         self.dtype.entry(value.item())  # which raises where it does not fit
-    set_item(self, plain_index(mask.expand(self.shape)), value)
-    return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
+    name = f"MaskedFillBackward{int(isinstance(value, Plain))}"
+    set_item(self, plain_index(mask.expand(self.shape)), value, name=name)
+    return self
 
 
 def _addcmul(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:

@@ -166,12 +166,12 @@ def _put_shortly(target: Tensor, index: Any, value: Any) -> bool:
     return True
 
 
-def set_item(target: Tensor, index: Any, value: Any, **known: bool) -> None:
+def set_item(target: Tensor, index: Any, value: Any, **known: Any) -> None:
     """``target[index] = value``, recorded where either side is in the graph.
 
     What is ``known``: ``one_number`` tells that every entry gets it: then some may share their
     memory. ``computed`` tells that ``value`` was computed of ``target``, for all of which it
-    stands: so does its node.
+    stands: so does its node. ``name`` is PyTorch's for the node of the write.
     """
     if transformed.by:
         refuse_captured(target)
@@ -190,8 +190,9 @@ _NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
 
 
 def put_item(
-    target: Tensor, index: Any, value: Any, one_number: bool = False, computed: bool = False
-) -> None:
+    target: Tensor, index: Any, value: Any, one_number: bool = False, computed: bool = False,
+    name: str | None = None,
+) -> None:  # fmt: skip
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     try:
@@ -231,6 +232,8 @@ def put_item(
     twin = target._alias(value.edge if computed else None)
     if twin.edge is None and current().grad and target.dtype.differentiable:
         record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
+        if name is not None:
+            called(twin, name)
         if index is not Ellipsis:
             runs_once(twin)
     _after_write(target, twin, old.edge)
