@@ -114,6 +114,7 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable[..., Tenso
             return self
         if result.array.shape != self.array.shape:
             raise no_room(self.array.shape, result.array.shape)
+        before.edge = self.edge  # to which a second gradient goes, by hooks of a view
         set_item(self, Ellipsis, result, computed=True)
         return self
 

@@ -10,6 +10,7 @@ share, goes up, so that a node which saved the old value can tell.
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         _keep_apart(old)  # a hook gets what will still be there
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
+    old.edge = target.edge  # to which a second gradient goes, by hooks of a view
     if result.array.shape != target.array.shape:
         room = target.array.shape
         raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
@@ -451,6 +453,9 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     root = target if meta.base is None else meta.base
     if current().grad:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
+        on_view = edge is not None and root is not target and target.__class__ is not LateView
+        if on_view and keeps_result(edge):
+            more(edge).out_edge = weakref.ref(target.edge)
     elif root is not target or meta.views:
         _overtaken(root)
     if mode.watching:
