@@ -32,7 +32,7 @@ from gradcli.engine.grad_mode import (
     transformed,
 )  # fmt: skip
 from gradcli.engine.graph.level_detach import within
-from gradcli.engine.graph.node import next_number
+from gradcli.engine.graph.node import more, next_number
 from gradcli.engine.record.apply import through_float32
 from gradcli.engine.record.composite import bottom, in_float32, version_of
 from gradcli.engine.tensor.storage import Slots
@@ -198,10 +198,13 @@ class Dual(Layer):
         given = self.tangent
         if any(t.edge is not None for t in tensors_of(given)):
             with enable_grad():
-                self.tangent = OPERATORS["clone"](given)
+                self.tangent = OPERATORS["reshape"](given, given.shape)
             self.__dict__[GIVEN] = self.tangent, given
             nodes = running.given.setdefault(self.__gradcli_rank__, weakref.WeakSet())
-            nodes.update(t.edge for t in tensors_of(self.tangent) if t.edge is not None)
+            for t in tensors_of(self.tangent):
+                if t.edge is not None:
+                    nodes.add(t.edge)
+                    more(t.edge).params["begins"] = True
 
     def given(self) -> Any:
         """The tangent: the object that ``make_dual`` was given where it is that.

@@ -407,7 +407,8 @@ def edge_before_write(target: Tensor) -> Any:
     base = target.meta.base if target.meta is not None else None
     if base is None or base.edge is None or edge is None or not current().grad:
         return edge
-    if mode.watching or edge.foreign or _leads_elsewhere(edge, base.edge):
+    begins = edge.extra is not None and "begins" in edge.extra.params  # no user's, and no way past
+    if (mode.watching and not begins) or edge.foreign or _leads_elsewhere(edge, base.edge):
         old = target._alias(edge)
         _read_again(old, base)
         return old.edge
