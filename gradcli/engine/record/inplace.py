@@ -587,24 +587,23 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
     if base.edge is None and target.edge is None:
         _overtaken(base)
         return
-    old = base._alias(base.edge)
     if target is not base:
         one_node = base.edge, target.edge
-        written, before = _held(target._alias(target.edge)), _held(old)
-        old = wrap(base.own_array(), base.dtype)
+        written, before = _held(target._alias(target.edge)), _held(base._alias(base.edge))
+        found = wrap(base.own_array(), base.dtype)
         if written.dtype.is_complex is base.dtype.is_complex:
             whole = _indexed(before, target)
             places = {"index": places_in(target, whole), "onward": onward}
-            found = whole._alias()
-            record(OPERATORS["put"], [whole, written], places, found)
-            old = found if whole is before else _reshaped(found, ())
+            put = whole._alias()
+            record(OPERATORS["put"], [whole, written], places, put)
+            found = put if whole is before else _reshaped(put, ())
         else:
-            _put_parts(before, written, old)
-        old = called(_flipped(old) if base._flips else old, "CopySlices")
-        if old.edge is not None:
-            more(old.edge).params["written"] = one_node
-        runs_once(old)
-        settle(base, old.edge)
+            _put_parts(before, written, found)
+        found = called(_flipped(found) if base._flips else found, "CopySlices")
+        if found.edge is not None:
+            more(found.edge).params["written"] = one_node
+        settle(base, runs_once(found).edge)
+    now = base._alias(base.edge)
     views = views_of(base)
     late = len(views) > FEW and not (transformed.by or mode.watching)
     for view in views:
@@ -612,9 +611,9 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         if meta.made is not None:
             cut(view)
         elif late and view.__class__ in (Tensor, LateView) and meta.kept is None:
-            follow_later(view, old)
+            follow_later(view, now)
         else:
-            _read_again(view, old)
+            _read_again(view, now)
 
 
 FEW = 16
