@@ -549,14 +549,6 @@ def views_of(base: Tensor) -> list[Tensor]:
     return [view for view in found if view is not None and view.meta is not None]
 
 
-def _read_again(view: Tensor, base: Tensor) -> None:
-    """A new node for ``view``, which reads its entries from ``base`` as that is now."""
-    settle(view, entries_of_base(view, base).edge)
-
-
-LateView.read_again = staticmethod(_read_again)
-
-
 def settle(target: Tensor, edge: Any) -> None:
     """Give ``target`` a new node, whose gradient ``retain_grad()`` keeps: that is the tensor's."""
     kept = target.meta.kept if target.meta is not None else None
@@ -589,16 +581,16 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         return
     if target is not base:
         one_node = base.edge, target.edge
-        written, before = _held(target._alias(target.edge)), _held(base._alias(base.edge))
-        found = wrap(base.own_array(), base.dtype)
-        if written.dtype.is_complex is base.dtype.is_complex:
-            whole = _indexed(before, target)
-            places = {"index": places_in(target, whole), "onward": onward}
-            put = whole._alias()
-            record(OPERATORS["put"], [whole, written], places, put)
-            found = put if whole is before else _reshaped(put, ())
-        else:
-            _put_parts(before, written, found)
+        written, whole = _held(target._alias(target.edge)), _held(base._alias(base.edge))
+        if paired := written.dtype.is_complex is not whole.dtype.is_complex:
+            written, whole = _as_parts(written), _as_parts(whole)
+        room = _indexed(whole, written)
+        found = room._alias()
+        places = {"index": places_in(written, room), "onward": onward}
+        record(OPERATORS["put"], [room, written], places, found)
+        found = found if room is whole else _reshaped(found, ())
+        if paired and base.dtype.is_complex:
+            found = _of_parts(found)
         found = called(_flipped(found) if base._flips else found, "CopySlices")
         if found.edge is not None:
             more(found.edge).params["written"] = one_node
@@ -633,9 +625,9 @@ def _flipped(x: Tensor) -> Tensor:
 
 
 @inference_mode(False)
-def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
-    """The entries of ``view`` as recorded from ``base``, also where nothing else is: parts of
-    complex numbers first, conjugates and negatives last."""
+def _read_again(view: Tensor, base: Tensor) -> None:
+    """A new place for ``view``, which reads its entries from ``base`` as that is now, recorded even
+    where nothing else is: parts of complex numbers first, conjugates and negatives last."""
     source, found = base, wrap(view.own_array(), view.dtype)
     turns = base._flips is not view._flips
     if paired := view.dtype.is_complex is not base.dtype.is_complex:
@@ -647,11 +639,16 @@ def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
         try:
             record(OPERATORS["getitem"], [whole], {"index": places_in(found, whole)}, found)
         except RuntimeFault:
+            if paired:
+                raise
             record_entries(found, whole)
         called(found, "AsStridedBackward0")
     if paired and view.dtype.is_complex:
         found = _of_parts(found)
-    return _flipped(found) if turns else found
+    settle(view, (_flipped(found) if turns else found).edge)
+
+
+LateView.read_again = staticmethod(_read_again)
 
 
 def record_entries(out: Tensor, input: Tensor) -> None:
@@ -693,17 +690,6 @@ def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     out = wrap(x.own_array().reshape(shape), x.dtype)
     record(OPERATORS["reshape"], [x], {"shape": shape}, out)
     return out
-
-
-def _put_parts(before: Tensor, written: Tensor, out: Tensor) -> None:
-    """Record ``out`` as ``before`` with ``written`` put in, of which one is complex and one real:
-    a view of the real parts, of the imaginary ones, of both, or of pairs as complex numbers."""
-    whole, part = _as_parts(before), _as_parts(written)
-    found = wrap(whole.array, whole.dtype)
-    record(
-        OPERATORS["put"], [whole, part], {"index": places_in(part, whole), "onward": False}, found
-    )
-    out.edge = (_of_parts(found) if out.dtype.is_complex else found).edge
 
 
 def _as_parts(x: Tensor) -> Tensor:
