@@ -177,14 +177,11 @@ class Dual(Layer):
 
     def take_tangent(self) -> None:
         """Let the tangent be that of a dual which is written to: the user's own where that is laid
-        out like the primal, so that he sees the writes, else a copy that is.
-
-        A leaf of a graph stays as it is until a write needs a copy.
-        """
+        out like the primal, so that he sees the writes, else a copy that is."""
         self.__dict__[ROOT] = None  # what the caller's tensor is to it has no tangent
         primal, tangent = bottom(self.primal), bottom(self.tangent)
         around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
-        if not isinstance(tangent, Tensor) or (tangent.edge is not None and tangent.edge.leaf):
+        if not isinstance(tangent, Tensor):
             return  # traced values have no memory
         levels = [v.__gradcli_rank__ for v in batches if v.batch]
         if len(levels) == len(batches) and levels == [v.__gradcli_rank__ for v in around]:
@@ -213,11 +210,11 @@ class Dual(Layer):
         graph.
         """
         alias, given = self.__dict__.get(GIVEN, (None, None))
-        if alias is self.tangent and not version_of(alias):
+        if alias is self.tangent:
             return given
         before = self.tangent
         alone = not any(isinstance(part, Layer) for part in self.components())
-        if self.aliases is None and not (alone and before.edge is not None and before.edge.leaf):
+        if self.aliases is None:
             self.own()
             if alone:
                 self.tangent.edge = before.edge
