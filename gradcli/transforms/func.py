@@ -256,8 +256,7 @@ def _apart(values: Sequence[Tensor]) -> list[tuple[Any, Any]]:
     inside = collect([t.edge for t in values])
     for value in values:
         edge = value.edge.origin
-        with enable_grad():
-            own = OPERATORS["reshape"](value, value.shape).edge
+        own = OPERATORS["reshape"](value, value.shape).edge
         named = edge.name().rpartition("::")[2]
         more(own).params.update(called=named, called_on=shown_edges(edge))
         value.edge = own

@@ -56,7 +56,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if mode.saving:
         _keep_apart(old)  # a hook gets what will still be there
     params = {**op.params, **params}
-    result = apply(op, (old, *others), params)
+    result, before = apply(op, (old, *others), params), old.edge
     old.edge = target.edge  # to which a second gradient goes, by hooks of a view
     if result.array.shape != target.array.shape:
         room = target.array.shape
@@ -77,7 +77,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if mode.saving:  # an operand may be what is written to
         note_write(target.own_array())
     np.copyto(target.own_array(), in_memory(target, result.array), casting="unsafe")
-    return _after_write(target, result, old.edge)
+    return _after_write(target, result, before)
 
 
 def _keep_apart(old: Tensor) -> None:
@@ -168,8 +168,8 @@ def _put_shortly(target: Tensor, index: Any, value: Any) -> bool:
     return True
 
 
-def set_item(target: Tensor, index: Any, value: Any, **known: Any) -> None:
-    """``target[index] = value``, recorded where either side is in the graph.
+def set_item(target: Tensor, index: Any, value: Any, **known: Any) -> Tensor:
+    """``target[index] = value``, recorded where either side is in the graph; returns ``target``.
 
     What is ``known``: ``one_number`` tells that every entry gets it: then some may share their
     memory. ``computed`` tells that ``value`` was computed of ``target``, for all of which it
@@ -178,13 +178,14 @@ def set_item(target: Tensor, index: Any, value: Any, **known: Any) -> None:
     if transformed.by:
         refuse_captured(target)
     elif target.__class__ is Tensor and _put_shortly(target, index, value):
-        return
+        return target
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
     elif isinstance(target, Plain):
         put_item(target, index, value, **known)
     else:
         target[index] = value
+    return target
 
 
 _NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
@@ -454,8 +455,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     root = target if meta.base is None else meta.base
     if current().grad:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
-        on_view = edge is not None and root is not target and target.__class__ is not LateView
-        if on_view and keeps_result(edge):
+        if edge is not None and root is not target and keeps_result(edge):
             more(edge).out_edge = weakref.ref(target.edge)
     elif root is not target or meta.views:
         _overtaken(root)
