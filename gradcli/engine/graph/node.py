@@ -359,7 +359,7 @@ def keeps_result(node: Node) -> bool:
     return bool(kept) and hasattr(kept[-1], "shape")
 
 
-def result_place(node: Node) -> Node:
+def result_at(node: Node) -> Node:
     """Where the graph has the result that a node saved: of a write to a view there, while it is."""
     reference = None if node.extra is None else node.extra.out_edge
     return (None if reference is None else reference()) or node
