@@ -135,3 +135,14 @@ def test_views_of_a_base_that_is_a_conjugate_follow_a_write():
         assert g.tolist() == [-1j, 0]
     base.mul_(x)
     assert grad(parts.imag.sum(), x)[0].tolist() == [0, 1j]
+
+
+def test_a_hook_gets_a_place_for_every_constant_that_its_node_shows():
+    x, c, seen = torch.ones(2, requires_grad=True), torch.ones(2) * 2, []
+    base = x * 1
+    base.addcdiv_(c, c)
+    base.grad_fn.register_hook(lambda given, _: seen.append(given) or (given[0] * 3, None, None))
+    base.sum().backward()
+    ((first, *rest),) = seen
+    assert rest == [None, None] and len(base.grad_fn.next_functions) == 3
+    assert base.grad_fn(c)[1:] == (None, None) and x.grad.tolist() == [3, 3]
