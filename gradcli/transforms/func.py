@@ -14,7 +14,6 @@ import numpy as np
 
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import no_graph
-from gradcli.engine.backward.traverse import collect
 from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import more, next_number
@@ -237,7 +236,8 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     # Where they are now: the caller may write to the value, which moves that in the graph.
     run.outputs = [rebuilt(out, lambda t: t._alias(t.edge)) for out in run.outputs]
     shown = [t for out in flatten(value)[0] for t in tensors_of(out)]
-    held = _apart([t for t in shown if t.edge is not None and t.edge.seq >= run.made.start])
+    since = run.made.start
+    held = _apart([t for t in shown if t.edge is not None and t.edge.seq >= since], since)
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
         for node, saved in held:
@@ -248,12 +248,17 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     return (value, pull, aux) if has_aux else (value, pull)
 
 
-def _apart(values: Sequence[Tensor]) -> list[tuple[Any, Any]]:
+def _apart(values: Sequence[Tensor], since: int) -> list[tuple[Any, Any]]:
     """Give values of ``vjp`` nodes of their own, so that the caller's hooks are none of the pull's.
 
-    Returns the nodes behind them, with what they saved: passes of the caller's free those.
+    Returns the nodes behind them that were made ``since``, with what they saved: passes of the
+    caller's free those.
     """
-    inside = collect([t.edge for t in values])
+    inside, seen = [t.edge for t in values], {None}
+    for node in inside:  # which grows
+        new = {e for e in node.edges if e not in seen and e.seq >= since}
+        seen |= new
+        inside += new
     for value in values:
         edge = value.edge.origin
         own = OPERATORS["reshape"](value, value.shape).edge
