@@ -13,10 +13,10 @@ from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import Anything
 from gradcli.engine.record.composite import bottom, by_element, called, of_no_batch
+from gradcli.engine.record.inplace import set_item
 from gradcli.engine.record.out import may_be
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.functions.subscripts import written
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -335,13 +335,12 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
         raise bad_shape("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise bad_shape("all dimensions of input must be of equal length")
+    places = np.diag_indices(min(shape), len(shape))
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
         rows = np.arange(shape[0])
         rows = rows[rows % (shape[1] + 1) < shape[1]]
-        input[rows, rows % (shape[1] + 1)] = fill_value
-        return input
-    input[np.diag_indices(min(shape), len(shape))] = fill_value
-    return written(input, "CopySlices")
+        places = rows, rows % (shape[1] + 1)
+    return set_item(input, places, fill_value, name="CopySlices")
 
 
 may_be("none", corrcoef, cov, unique, unique_consecutive, bincount, histogramdd)

@@ -111,12 +111,11 @@ def rewritten(function: Callable, by_index: bool = False) -> Callable[..., Tenso
         if result.dtype.kind > self.dtype.kind:
             raise _other_type(self, result.dtype)
         if result.__class__ is not Tensor:  # what stands for one in a transform
-            set_item(self, Ellipsis, result)
-            return self
+            return set_item(self, Ellipsis, result)
         if result.array.shape != self.array.shape:
             raise no_room(self.array.shape, result.array.shape)
-        set_item(self, Ellipsis, result, computed=True)
-        return self
+        before.edge = self.edge  # to which a second gradient goes, by hooks of a view
+        return set_item(self, Ellipsis, result, computed=True)
 
     method.declared = function  # type: ignore[attr-defined]
     return method
@@ -191,14 +190,13 @@ def _with_alpha(name: str) -> Callable:
 
 
 def _zero(self: Tensor) -> Tensor:
-    set_item(self, Ellipsis, 0, one_number=True)
-    return written(self, "ZeroBackward0")
+    return set_item(self, Ellipsis, 0, one_number=True, name="ZeroBackward0")
 
 
 def _fill(self: Tensor, value: Operand) -> Tensor:
     one_number(value)
-    set_item(self, Ellipsis, value, one_number=True)
-    return written(self, f"FillBackward{3 if isinstance(value, Plain) else 2}")
+    name = f"FillBackward{3 if isinstance(value, Plain) else 2}"
+    return set_item(self, Ellipsis, value, one_number=True, name=name)
 
 
 def _copy(self: Tensor, other: Operand, non_blocking: bool = False) -> Tensor:
@@ -207,21 +205,19 @@ def _copy(self: Tensor, other: Operand, non_blocking: bool = False) -> Tensor:
     overlap(self, flipped_view(other) if getattr(other, "_flips", False) else other)
     if isinstance(other, Plain) and other.array.ndim > self.array.ndim:
         raise no_room(self.shape, other.shape)
-    set_item(self, Ellipsis, other)
-    return written(self, "CopyBackwards")
+    return set_item(self, Ellipsis, other, name="CopyBackwards")
 
 
 def _masked_fill(self: Tensor, mask: Tensor, value: Operand) -> Tensor:
     if getattr(mask, "__gradcli_rank__", 1) > 1:
-        set_item(self, Ellipsis, self.masked_fill(mask, value))
-        return self
+        return set_item(self, Ellipsis, self.masked_fill(mask, value))
     of_truths("masked_fill_", mask, mask.dtype.c_name)
     overlap(self, mask)
     one_filling(value, "masked_fill_")
     if isinstance(value, Plain):
         self.dtype.entry(value.item())  # which raises where it does not fit
-    set_item(self, plain_index(mask.expand(self.shape)), value)
-    return written(self, f"MaskedFillBackward{int(isinstance(value, Plain))}")
+    name = f"MaskedFillBackward{int(isinstance(value, Plain))}"
+    return set_item(self, plain_index(mask.expand(self.shape)), value, name=name)
 
 
 def _addcmul(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:

@@ -191,12 +191,11 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
                 one_type(self, value)  # what fills a mask is cast to what is there
                 if not any(p.__class__ is int for p in parts):
                     overlap(self, value, apart=True)
-        set_item(self, index, value)
         one_truth = all(p.dtype == np.bool_ and not p.ndim for p in picks)  # written by a view
-        written(self, "CopySlices" if one_truth else "IndexPutBackward0")
+        set_item(self, index, value, name="CopySlices" if one_truth else "IndexPutBackward0")
     elif all(p is Ellipsis or isinstance(p, slice) for p in parts) and _everything(self, parts):
-        set_item(self, Ellipsis, value)
-        written(self, "CopyBackwards" if np.ndim(raw(value)) or not self.ndim else "FillBackward3")
+        name = "CopyBackwards" if np.ndim(raw(value)) or not self.ndim else "FillBackward3"
+        set_item(self, Ellipsis, value, name=name)
     else:
         set_item(self, index, value)
 

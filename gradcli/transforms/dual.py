@@ -32,7 +32,7 @@ from gradcli.engine.grad_mode import (
     transformed,
 )  # fmt: skip
 from gradcli.engine.graph.level_detach import within
-from gradcli.engine.graph.node import next_number
+from gradcli.engine.graph.node import more, next_number
 from gradcli.engine.record.apply import through_float32
 from gradcli.engine.record.composite import bottom, in_float32, version_of
 from gradcli.engine.tensor.storage import Slots
@@ -177,14 +177,11 @@ class Dual(Layer):
 
     def take_tangent(self) -> None:
         """Let the tangent be that of a dual which is written to: the user's own where that is laid
-        out like the primal, so that he sees the writes, else a copy that is.
-
-        A leaf of a graph stays as it is until a write needs a copy.
-        """
+        out like the primal, so that he sees the writes, else a copy that is."""
         self.__dict__[ROOT] = None  # what the caller's tensor is to it has no tangent
         primal, tangent = bottom(self.primal), bottom(self.tangent)
         around, batches = list(chain_of(self.primal)), list(chain_of(self.tangent))
-        if not isinstance(tangent, Tensor) or (tangent.edge is not None and tangent.edge.leaf):
+        if not isinstance(tangent, Tensor):
             return  # traced values have no memory
         levels = [v.__gradcli_rank__ for v in batches if v.batch]
         if len(levels) == len(batches) and levels == [v.__gradcli_rank__ for v in around]:
@@ -198,10 +195,13 @@ class Dual(Layer):
         given = self.tangent
         if any(t.edge is not None for t in tensors_of(given)):
             with enable_grad():
-                self.tangent = OPERATORS["clone"](given)
+                self.tangent = OPERATORS["reshape"](given, given.shape)
             self.__dict__[GIVEN] = self.tangent, given
             nodes = running.given.setdefault(self.__gradcli_rank__, weakref.WeakSet())
-            nodes.update(t.edge for t in tensors_of(self.tangent) if t.edge is not None)
+            for t in tensors_of(self.tangent):
+                if t.edge is not None:
+                    nodes.add(t.edge)
+                    more(t.edge).params["begins"] = True
 
     def given(self) -> Any:
         """The tangent: the object that ``make_dual`` was given where it is that.
@@ -210,11 +210,11 @@ class Dual(Layer):
         graph.
         """
         alias, given = self.__dict__.get(GIVEN, (None, None))
-        if alias is self.tangent and not version_of(alias):
+        if alias is self.tangent:
             return given
         before = self.tangent
         alone = not any(isinstance(part, Layer) for part in self.components())
-        if self.aliases is None and not (alone and before.edge is not None and before.edge.leaf):
+        if self.aliases is None:
             self.own()
             if alone:
                 self.tangent.edge = before.edge

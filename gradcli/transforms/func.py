@@ -16,8 +16,9 @@ from gradcli.engine import Tensor
 from gradcli.engine.backward.api import no_graph
 from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
 from gradcli.engine.graph.level_detach import LevelDetach
-from gradcli.engine.graph.node import next_number
+from gradcli.engine.graph.node import more, next_number
 from gradcli.engine.graph.own_passes import leads_inside
+from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -234,12 +235,37 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     value, aux = run.value(), run.settled(run.aux)
     # Where they are now: the caller may write to the value, which moves that in the graph.
     run.outputs = [rebuilt(out, lambda t: t._alias(t.edge)) for out in run.outputs]
+    shown = [t for out in flatten(value)[0] for t in tensors_of(out)]
+    since = run.made.start
+    held = _apart([t for t in shown if t.edge is not None and t.edge.seq >= since], since)
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
+        for node, saved in held:
+            node.saved = saved
         recorded = mode.grad if create_graph is None else create_graph
         return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape), recorded))
 
     return (value, pull, aux) if has_aux else (value, pull)
+
+
+def _apart(values: Sequence[Tensor], since: int) -> list[tuple[Any, Any]]:
+    """Give values of ``vjp`` nodes of their own, so that the caller's hooks are none of the pull's.
+
+    Returns the nodes behind them that were made ``since``, with what they saved: passes of the
+    caller's free those.
+    """
+    inside, seen = [t.edge for t in values], {None}
+    for node in inside:  # which grows
+        new = {e for e in node.edges if e not in seen and e.seq >= since}
+        seen |= new
+        inside += new
+    for value in values:
+        edge = value.edge.origin
+        own = OPERATORS["reshape"](value, value.shape).edge
+        named = edge.name().rpartition("::")[2]
+        more(own).params.update(called=named, called_on=shown_edges(edge))
+        value.edge = own
+    return [(node, node.saved) for node in inside if node.saved]
 
 
 def jacrev(

@@ -37,6 +37,22 @@ def test_vjp_is_differentiated_by_its_cotangent():
     assert not pull(c, create_graph=False)[0].requires_grad
 
 
+@pytest.mark.parametrize("f", [torch.sin, lambda x: (x * x, x.exp())[0], lambda x: x.unbind()[1]])
+def test_hooks_and_passes_of_the_caller_are_none_of_the_pull(f):
+    x, seen = X.clone().requires_grad_(), []
+    value, pull = vjp(f, x)
+    want = vjp(f, X)[1](torch.ones_like(value.detach()))[0]
+    value.register_hook(lambda g: seen.append("value") or 10 * g)
+    value.grad_fn.register_prehook(lambda gradients: seen.append("node"))
+    value.retain_grad()
+    near(pull(torch.ones_like(value))[0].detach(), want)
+    assert not seen and value.grad is None
+    value.sum().backward()
+    near(x.grad, 10 * want)
+    assert seen == ["value", "node"]
+    near(pull(torch.ones_like(value))[0].detach(), want)
+
+
 def test_vjp_made_where_nothing_is_recorded():
     x = X.clone().requires_grad_()
     with torch.no_grad():
@@ -750,6 +766,26 @@ def test_a_dual_of_a_view_keeps_its_tangent_where_the_tensor_gets_one():
         with torch.no_grad():
             y.unsqueeze_(0)
         assert forward_ad.unpack_dual(y).tangent.shape == (1, 3)
+
+
+def test_a_tangent_in_a_graph_shares_the_memory_that_was_given():
+    e = X.clone().requires_grad_()
+    for given in (e * 1, e):
+        with forward_ad.dual_level():
+            y = forward_ad.make_dual(X.clone(), given)
+            with torch.set_grad_enabled(given is not e):
+                given.mul_(2)
+            near(
+                (tangent := forward_ad.unpack_dual(y * y).tangent).detach(), 2 * X * given.detach()
+            )
+            near(
+                torch.autograd.grad(tangent.sum(), e, retain_graph=True)[0],
+                (4 - 2 * (given is e)) * X,
+            )
+            if given is not e:
+                y.mul_(3)
+                near(given.detach(), 6 * X)
+                near(torch.autograd.grad(given.sum(), e)[0], 0 * X + 6)
 
 
 def test_a_write_to_a_dual_whose_tangent_is_in_the_graph():

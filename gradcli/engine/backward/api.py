@@ -175,7 +175,7 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
         shown: Any = [None] * len(shown_edges(node))
     elif (shown := at_inputs(node, g)) is None:
         pulled = pull_recorded(node, g, wrap)
-        shown = [pulled[place] for place in shown_places(node)]
+        shown = [None if place is None else pulled[place] for place in shown_places(node)]
     return shown[0] if len(shown) == 1 else tuple(shown)
 
 

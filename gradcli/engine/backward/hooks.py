@@ -95,7 +95,7 @@ def after(
     ]
     given, hooks = shown(g), list(node.extra.post_hooks.values())
     places, replaced = shown_places(node), False
-    seen, seen_shapes = [parts[i] for i in places], [shapes[i] for i in places]
+    seen, seen_shapes = [[i if i is None else of[i] for i in places] for of in (parts, shapes)]
     if at_inputs is not None:
         seen, seen_shapes = at_inputs, [e and e.shape for e in shown_edges(node)]
     for hook in hooks:
@@ -108,7 +108,8 @@ def after(
     if at_inputs is not None:
         return AtInputs(seen) if replaced else tuple(parts)
     for i, part in zip(places, seen, strict=True):
-        parts[i] = part
+        if i is not None:
+            parts[i] = part
     return tuple(parts)
 
 
@@ -122,14 +123,12 @@ def fitted(node: Node, pulled: Sequence[Any], on: Any) -> list[Any]:
     return parts
 
 
-def shown_places(node: Node) -> list[int]:
-    """The places in ``node.edges`` of what ``next_functions`` shows."""
+def shown_places(node: Node) -> list[int | None]:
+    """The places in ``node.edges`` of what ``next_functions`` shows; None for more constants."""
     left, found = list(range(len(node.edges))), []
     for edge in shown_edges(node):
-        place = next((i for i in left if node.edges[i] is edge), None)
-        if place is not None:
-            left.remove(place)
-            found.append(place)
+        found.append(next((i for i in left if node.edges[i] is edge), None))
+        left = [i for i in left if i != found[-1]]
     return found
 
 

@@ -597,7 +597,7 @@ def at_inputs(node: Node, g: Any, on: Any = None) -> list[Any] | None:
     twice = len(known) + list(inputs).count(None) < len(inputs)
     # What was written to a view tells them, where one operator computed it.
     put = twice and node.extra is not None and "written" in node.extra.params
-    written = node.edges[1].origin if put else None
+    written = node.extra.params["written"][1].origin if put else None
     if twice and (written is None or written.edges[1:] != tuple(inputs[1:])):
         said = f"a hook of {node.name()} cannot tell the gradients of a tensor that is given twice"
         raise RuntimeFault("E0407", said, help="register hooks on the tensors")

@@ -67,6 +67,7 @@ class Extra:
     versions: tuple[int, ...] | None = None
     index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
+    out_edge: Any = None  # a weak reference to where the result is, a view that was written to
     since = 0  # where a pass ended that met choices and was recorded: its first node's number
     columns: tuple[int, ...] = ()  # the matrices among the inputs that lie by columns
     rested = False  # of a leaf that was turned off once
@@ -356,6 +357,12 @@ def keeps_result(node: Node) -> bool:
     saved = node.saved
     kept = getattr(saved, "entries", saved)
     return bool(kept) and hasattr(kept[-1], "shape")
+
+
+def result_at(node: Node) -> Node:
+    """Where the graph has the result that a node saved: of a write to a view there, while it is."""
+    reference = None if node.extra is None else node.extra.out_edge
+    return (None if reference is None else reference()) or node
 
 
 def registered(node: Any, kind: str) -> Any:

@@ -56,10 +56,11 @@ def dressed(node: Any) -> Any:
 
 def shown_edges(node: Any) -> Any:
     """A node's edges as PyTorch shows them: what its own node has no place for is left out."""
-    edges = node.edges
-    if node.extra is not None and "called_on" in node.extra.params:
-        return node.extra.params["called_on"]
-    if node.extra is not None and "written" in node.extra.params:  # one node with what it wrote
-        return edges[:1] + (() if edges[1] is None else tuple(shown_edges(edges[1].origin)[1:]))
+    params = {} if node.extra is None else node.extra.params
+    if "written" in params:  # one node with what it wrote
+        base, made = params["written"]
+        return (base, *(() if made is None else shown_edges(made.origin)[1:]))
+    if "called_on" in params:
+        return params["called_on"]
     shown = facts_of(node).get("edges")
-    return edges if shown is None else shown(node)
+    return node.edges if shown is None else shown(node)

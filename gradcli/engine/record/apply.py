@@ -178,7 +178,7 @@ def _as_computed(value: Any, raw: Any, whole: bool) -> Any:
     With ``whole`` also as narrower: the squares of whole numbers would wrap around, and a logarithm
     would have the digits of a half. A later write to them is noticed as one to the input.
     """
-    if not isinstance(value, Plain) or raw is value.array:
+    if not isinstance(value, Plain) or raw.dtype == value.dtype.numpy:
         return value
     kind = raw.dtype.kind
     if whole and kind in "fc" and (value.dtype.kind < 2 or kind == value.array.dtype.kind):

@@ -10,6 +10,7 @@ share, goes up, so that a node which saved the old value can tell.
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if mode.saving:
         _keep_apart(old)  # a hook gets what will still be there
     params = {**op.params, **params}
-    result = apply(op, (old, *others), params)
+    result, before = apply(op, (old, *others), params), old.edge
+    old.edge = target.edge  # to which a second gradient goes, by hooks of a view
     if result.array.shape != target.array.shape:
         room = target.array.shape
         raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
@@ -76,7 +78,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     if mode.saving:  # an operand may be what is written to
         note_write(target.own_array())
     np.copyto(target.own_array(), in_memory(target, result.array), casting="unsafe")
-    return _after_write(target, result, old.edge)
+    return _after_write(target, result, before)
 
 
 def _keep_apart(old: Tensor) -> None:
@@ -167,23 +169,24 @@ def _put_shortly(target: Tensor, index: Any, value: Any) -> bool:
     return True
 
 
-def set_item(target: Tensor, index: Any, value: Any, **known: bool) -> None:
-    """``target[index] = value``, recorded where either side is in the graph.
+def set_item(target: Tensor, index: Any, value: Any, **known: Any) -> Tensor:
+    """``target[index] = value``, recorded where either side is in the graph; returns ``target``.
 
     What is ``known``: ``one_number`` tells that every entry gets it: then some may share their
     memory. ``computed`` tells that ``value`` was computed of ``target``, for all of which it
-    stands: so does its node.
+    stands: so does its node. ``name`` is PyTorch's for the node of the write.
     """
     if transformed.by:
         refuse_captured(target)
     elif target.__class__ is Tensor and _put_shortly(target, index, value):
-        return
+        return target
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
     elif isinstance(target, Plain):
         put_item(target, index, value, **known)
     else:
         target[index] = value
+    return target
 
 
 _NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
@@ -191,8 +194,9 @@ _NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
 
 
 def put_item(
-    target: Tensor, index: Any, value: Any, one_number: bool = False, computed: bool = False
-) -> None:
+    target: Tensor, index: Any, value: Any, one_number: bool = False, computed: bool = False,
+    name: str | None = None,
+) -> None:  # fmt: skip
     """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     try:
@@ -235,6 +239,8 @@ def put_item(
     twin = target._alias(value.edge if computed else None)
     if twin.edge is None and current().grad and target.dtype.differentiable:
         record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
+        if name is not None:
+            called(twin, name)
         if index is not Ellipsis:
             runs_once(twin)
     _after_write(target, twin, old.edge)
@@ -406,7 +412,8 @@ def edge_before_write(target: Tensor) -> Any:
     base = target.meta.base if target.meta is not None else None
     if base is None or base.edge is None or edge is None or not current().grad:
         return edge
-    if mode.watching or edge.foreign or _leads_elsewhere(edge, base.edge):
+    begins = edge.extra is not None and "begins" in edge.extra.params  # no user's, and no way past
+    if (mode.watching and not begins) or edge.foreign or _leads_elsewhere(edge, base.edge):
         old = target._alias(edge)
         _read_again(old, base)
         return old.edge
@@ -452,6 +459,8 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     root = target if meta.base is None else meta.base
     if current().grad:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
+        if edge is not None and root is not target and keeps_result(edge):
+            more(edge).out_edge = weakref.ref(target.edge)
     elif root is not target or meta.views:
         _overtaken(root)
     if mode.watching:
@@ -544,18 +553,6 @@ def views_of(base: Tensor) -> list[Tensor]:
     return [view for view in found if view is not None and view.meta is not None]
 
 
-def _read_again(view: Tensor, base: Tensor) -> None:
-    """A new node for ``view``, which reads its entries from ``base`` as that is now."""
-    again = entries_of_base(view, base)
-    settle(view, again.edge)
-    if view.edge is not None:
-        lazy = view._flips and view.dtype.is_complex
-        more(view.edge).params["called"] = "ConjBackward0" if lazy else "AsStridedBackward0"
-
-
-LateView.read_again = staticmethod(_read_again)
-
-
 def settle(target: Tensor, edge: Any) -> None:
     """Give ``target`` a new node, whose gradient ``retain_grad()`` keeps: that is the tensor's."""
     kept = target.meta.kept if target.meta is not None else None
@@ -586,24 +583,23 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
     if base.edge is None and target.edge is None:
         _overtaken(base)
         return
-    old = base._alias(base.edge)
     if target is not base:
-        written, before = _held(target._alias(target.edge)), _held(old)
-        old = wrap(base.own_array(), base.dtype)
-        if written.dtype.is_complex is base.dtype.is_complex:
-            whole = _indexed(before, target)
-            places = {"index": places_in(target, whole), "onward": onward}
-            found = whole._alias()
-            record(OPERATORS["put"], [whole, written], places, found)
-            if found.edge is not None:
-                more(found.edge).params["written"] = True
-            old = found if whole is before else _reshaped(found, ())
-        else:
-            _put_parts(before, written, old)
-            called(old, "CopySlices")
-        runs_once(old)
-        old = _flipped(old) if base._flips else old
-        settle(base, old.edge)
+        one_node = base.edge, target.edge
+        written, whole = _held(target._alias(target.edge)), _held(base._alias(base.edge))
+        if paired := written.dtype.is_complex is not whole.dtype.is_complex:
+            written, whole = _as_parts(written), _as_parts(whole)
+        room = _indexed(whole, written)
+        found = room._alias()
+        places = {"index": places_in(written, room), "onward": onward}
+        record(OPERATORS["put"], [room, written], places, found)
+        found = found if room is whole else _reshaped(found, ())
+        if paired and base.dtype.is_complex:
+            found = _of_parts(found)
+        found = called(_flipped(found) if base._flips else found, "CopySlices")
+        if found.edge is not None:
+            more(found.edge).params["written"] = one_node
+        settle(base, runs_once(found).edge)
+    now = base._alias(base.edge)
     views = views_of(base)
     late = len(views) > FEW and not (transformed.by or mode.watching)
     for view in views:
@@ -611,9 +607,9 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         if meta.made is not None:
             cut(view)
         elif late and view.__class__ in (Tensor, LateView) and meta.kept is None:
-            follow_later(view, old)
+            follow_later(view, now)
         else:
-            _read_again(view, old)
+            _read_again(view, now)
 
 
 FEW = 16
@@ -633,18 +629,30 @@ def _flipped(x: Tensor) -> Tensor:
 
 
 @inference_mode(False)
-def entries_of_base(view: Tensor, base: Tensor) -> Tensor:
-    """The entries of ``view`` as recorded from ``base``, also where nothing else is."""
-    if view.dtype.is_complex is base.dtype.is_complex:
-        whole = _indexed(base if base._flips is view._flips else _flipped(base), view)
-        found = wrap(view.own_array(), view.dtype)
+def _read_again(view: Tensor, base: Tensor) -> None:
+    """A new place for ``view``, which reads its entries from ``base`` as that is now, recorded even
+    where nothing else is: parts of complex numbers first, conjugates and negatives last."""
+    source, found = base, wrap(view.own_array(), view.dtype)
+    turns = base._flips is not view._flips
+    if paired := view.dtype.is_complex is not base.dtype.is_complex:
+        source, found, turns = _as_parts(_held(base)), _as_parts(found), view._flips
+    if (turns or paired) and _same_places(found.array, source.own_array()):
+        found = source
+    else:
+        whole = _indexed(source, found)
         try:
-            record(OPERATORS["getitem"], [whole], {"index": places_in(view, whole)}, found)
+            record(OPERATORS["getitem"], [whole], {"index": places_in(found, whole)}, found)
         except RuntimeFault:
+            if paired:
+                raise
             record_entries(found, whole)
-        return found
-    found = _parts_of_base(view, _held(base))
-    return _flipped(found) if view._flips else found
+        called(found, "AsStridedBackward0")
+    if paired and view.dtype.is_complex:
+        found = _of_parts(found)
+    settle(view, (_flipped(found) if turns else found).edge)
+
+
+LateView.read_again = staticmethod(_read_again)
 
 
 def record_entries(out: Tensor, input: Tensor) -> None:
@@ -688,40 +696,20 @@ def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     return out
 
 
-def _parts_of_base(view: Tensor, base: Tensor) -> Tensor:
-    """The entries of ``view``, one of the two complex and one real, as recorded from ``base``."""
-    whole = _as_parts(base)
-    places = places_in(_as_parts(wrap(view.own_array(), view.dtype)), whole)
-    found = OPERATORS["getitem"](whole, places)
-    return _of_parts(found) if view.dtype.is_complex else found
-
-
-def _put_parts(before: Tensor, written: Tensor, out: Tensor) -> None:
-    """Record ``out`` as ``before`` with ``written`` put in, of which one is complex and one real:
-    a view of the real parts, of the imaginary ones, of both, or of pairs as complex numbers."""
-    whole, part = _as_parts(before), _as_parts(written)
-    found = wrap(whole.array, whole.dtype)
-    record(
-        OPERATORS["put"], [whole, part], {"index": places_in(part, whole), "onward": False}, found
-    )
-    out.edge = (_of_parts(found) if out.dtype.is_complex else found).edge
-
-
 def _as_parts(x: Tensor) -> Tensor:
     """Real numbers as they are, complex ones as a last dimension of two: in the memory of ``x``."""
     if not x.dtype.is_complex:
         return x
     parts: Tensor = OPERATORS["stack"](OPERATORS["real"](x), OPERATORS["imag"](x), dim=-1)
     parts.array = x.own_array()[..., None].view(parts.array.dtype)
-    return parts
+    return called(parts, "ViewAsRealBackward0", x)  # type: ignore[no-any-return]
 
 
 def _of_parts(parts: Tensor) -> Tensor:
     """The complex numbers of two parts along the last dimension."""
     pick = OPERATORS["getitem"]
-    re, im = (pick(parts, (Ellipsis, i)) for i in (0, 1))
-    result: Tensor = OPERATORS["of_parts"](re, im)
-    return result
+    halves = [pick(parts, (Ellipsis, i)) for i in (0, 1)]
+    return called(OPERATORS["of_parts"](*halves), "ViewAsComplexBackward0", parts)  # type: ignore[no-any-return]
 
 
 def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
+from gradcli.engine.graph.node import Freed, Node, Part, freed, result_at, verify
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import leading
@@ -152,7 +152,9 @@ def _assemble_recorded(
         lines.append(f"    {unpacks.format('node.saved')}")
     lines += [f"    {line}" for line in checks]
     if any("out" in names for names, number in zip(op.saves, numbers, strict=True) if not number):
-        lines.append("    out = None if v_out is None else wrap(v_out, node.dtype, node)")
+        lines.append(
+            "    out = None if v_out is None else wrap(v_out, node.dtype, result_at(node))"
+        )
     terms = _terms(op, numbers, is_complex, tensors=True)
     lines.append(f"    return {_for_edges(terms, numbers)}")
     exec("\n".join(lines), scope)
@@ -217,7 +219,7 @@ def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any])
     scope: dict[str, Any] = {
         "verify": verify, "conj": _conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
         "nothing": (None,) * (len(op.inputs) + 1), "writes": writes, "verify_index": verify_index,
-        "laid_as": laid_as, "turned": _conj,
+        "laid_as": laid_as, "turned": _conj, "result_at": result_at,
         "mT": OPERATORS["mT"].compute if reading is on_arrays else OPERATORS["mT"],
     }  # fmt: skip
     for i, rule in enumerate(op.rules):
