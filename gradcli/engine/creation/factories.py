@@ -364,6 +364,8 @@ def arange(
         raise RuntimeFault("E0303", said if signed else "step must be nonzero", help=mend)
     refuse_kinds("bool complex", "arange_cpu", target)
     count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
+    if count >> 63:
+        raise RuntimeFault("E0303", "invalid size, possible overflow?")
     sizes_of((count,))
     charge_shape((count,), target.itemsize)
     if target.kind < 2:
@@ -408,6 +410,8 @@ def asarray(
         if isinstance(obj, Tensor):
             kinds = obj.dtype.scalar_name, out.dtype.scalar_name
             said = f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'."
+        if isinstance(obj, np.generic):
+            raise RuntimeFault("E0303", "can't alias NumPy scalars.")
         raise ValueFault("E0303", said)
     if requires_grad:
         return out if out.requires_grad else requiring(out, True)

@@ -418,7 +418,12 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
     if "slice step" in str(fault):
         return ValueFault("E0307", str(fault), help="leave it out, or take a step above 0")
     if isinstance(fault, OverflowError):
-        below = any(r.__class__ is int and r < 0 for r in raw)
+        numbers = [r for r in raw if r.__class__ is int]
+        if all(-(1 << 63) <= number < 1 << 63 for number in numbers):  # too big for the other alone
+            held = next(r.dtype for r in raw if r.__class__ is not int)
+            said = f"value cannot be converted to type {held}_t without overflow"
+            return RuntimeFault("E0309", f"{op.name}: {fault}", torch=said)
+        below = any(number < 0 for number in numbers)
         said = "can't convert negative int to unsigned" if below else "int too big to convert"
         return OverflowFault("E0303", f"{op.name}: {fault}", torch=said)
     of_kinds = fault.__class__ is TypeError and "ufunc" not in str(fault)
