@@ -244,8 +244,9 @@ def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
     """
     shape, steps, _ = _laid_out(size, stride, None)
     last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    wanted = options.pop("requires_grad", False)  # of the tensor itself, which is a leaf
     flat = factories.empty(0 if 0 in shape else last + 1, **options)
-    return of_its_own(as_strided(flat, shape, steps))
+    return factories.requiring(of_its_own(as_strided(flat, shape, steps)), wanted)
 
 
 def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:

@@ -120,7 +120,7 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
     if kind == "i":
         return array, dtypes.int64
     fault = words.no_data(data, wanted)
-    if not words.of_wide_numbers(data, fault, wanted is not None and wanted.differentiable):
+    if not words.of_wide_numbers(data, fault, wanted is not None and wanted.kind != 1):
         raise fault
     return np.array(data, np.float64), dtypes.get_default_dtype()
 

@@ -399,6 +399,7 @@ def test_the_ends_of_a_line_are_numbers_of_its_type():
             torch.linspace(0, end, 5, dtype=dtype)
     for data in (2**64, [2**64, 1]):  # beyond int64, and asked for as a float
         assert torch.tensor(data, dtype=torch.float32).max().item() == 2.0**64
+        assert torch.tensor(data, dtype=torch.bool).all()
 
 
 def test_entries_with_a_type_of_their_own_decide():
