@@ -437,6 +437,8 @@ def conj(input: Any) -> Any:
 def fill(input: Any, value: Operand) -> Any:
     """``value`` in every place."""
     one_number(value)
+    if is_number(value) and isinstance(bottom(input), Tensor):
+        value = input.dtype.entry(value)
     name = f"FillBackward{isinstance(value, Plain):d}"
     return called(O["put"](input, value, Ellipsis), name, input, value)
 

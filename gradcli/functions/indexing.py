@@ -410,13 +410,13 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     if is_batch(index):
         source = _lined(source if alpha == 1 else alpha * source)
         return scatter_add(input, dim, _spread(index, dim, source.shape), source)
-    axis, index, source = _slices("index_add_", input, dim, index, source)
+    axis, index, slices = _slices("index_add_", input, dim, index, source)
     if not input.numel():
         out = O["clone"](input)
-        return out + 0 * O["sum"](source) if source.requires_grad else out
-    added = runs_once(O["scatter"](source, tuple(input.shape), (*(slice(None),) * axis, index)))
-    total = rowwise(input + (added if alpha == 1 else alpha * added))
-    return called(total, "IndexAddBackward0", input, source)
+        return out + 0 * O["sum"](slices) if source.requires_grad else out
+    slices = slices if alpha == 1 else alpha * slices  # an infinity is to meet no other slice
+    added = runs_once(O["scatter"](slices, tuple(input.shape), (*(slice(None),) * axis, index)))
+    return called(rowwise(input + added), "IndexAddBackward0", input, source)
 
 
 def _slices(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any, Any]:

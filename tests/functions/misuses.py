@@ -316,6 +316,8 @@ i.byte() ** 300
 i.to(torch.int16).pow_(2**40)
 v.half().clamp(max=1e5)
 v.clamp(-1e39, 0)
+torch.fill(v.half(), 1e5)
+torch.fill(i, 1j)
 v.clamp_max_(1e39)
 torch.asarray(v.numpy()[0], copy=False)
 torch.cumulative_trapezoid(s)
