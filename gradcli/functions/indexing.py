@@ -407,14 +407,14 @@ def _of_one_rank(function: Any) -> Any:
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
     alpha = source.dtype.entry(alpha)
+    slices = source if alpha == 1 else alpha * source  # an infinity is to meet no other slice
     if is_batch(index):
-        source = _lined(source if alpha == 1 else alpha * source)
-        return scatter_add(input, dim, _spread(index, dim, source.shape), source)
-    axis, index, slices = _slices("index_add_", input, dim, index, source)
+        slices = _lined(slices)
+        return scatter_add(input, dim, _spread(index, dim, slices.shape), slices)
+    axis, index, slices = _slices("index_add_", input, dim, index, slices)
     if not input.numel():
         out = O["clone"](input)
         return out + 0 * O["sum"](slices) if source.requires_grad else out
-    slices = slices if alpha == 1 else alpha * slices  # an infinity is to meet no other slice
     added = runs_once(O["scatter"](slices, tuple(input.shape), (*(slice(None),) * axis, index)))
     return called(rowwise(input + added), "IndexAddBackward0", input, source)
 

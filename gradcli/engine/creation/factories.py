@@ -364,9 +364,8 @@ def arange(
         raise RuntimeFault("E0303", said if signed else "step must be nonzero", help=mend)
     refuse_kinds("bool complex", "arange_cpu", target)
     count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
-    if count >> 63:
+    if count >> 59:
         raise RuntimeFault("E0303", "invalid size, possible overflow?")
-    sizes_of((count,))
     charge_shape((count,), target.itemsize)
     if target.kind < 2:
         start, step = int(start), int(step)

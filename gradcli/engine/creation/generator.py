@@ -306,7 +306,7 @@ class Generator:
         if narrow or span < 1 << 28:
             return (self.words(count) % np.uint64(span)).astype(np.int64) + low
         pairs = self.words(2 * count).reshape(-1, 2)
-        wide = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+        wide: np.ndarray = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
         if span < 1 << 64:
             wide = wide % np.uint64(span) + np.int64(low).astype(np.uint64)
         return wide.view(np.int64)
