@@ -164,11 +164,11 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
         if complex in (type(min), type(max)):
             raise UnwrittenFault("E0309", "clamp is not supported for complex types")
-        kind = input.dtype.kind if isinstance(bottom(input), Tensor) else 2
-        if kind < 2 and float in (type(min), type(max)):
-            input = input.to(dtypes.get_default_dtype())
-        elif kind == 1:  # an unsigned bound counts -1 from the top
-            min, max = (None if b is None else input.dtype.entry(b) for b in (min, max))
+        if isinstance(bottom(input), Tensor):
+            if input.dtype.kind < 2 and float in (type(min), type(max)):
+                input = input.to(dtypes.get_default_dtype())
+            if input.dtype.kind:  # an unsigned bound counts -1 from the top
+                min, max = (None if b is None else input.dtype.entry(b) for b in (min, max))
         return O["clamp"](input, min=min, max=max)
     # A number beside a tensor, which PyTorch refuses, is what ``clamp(x, 0, c)`` says of any c.
     # At a bound the derivative is the input's, as between numbers.
@@ -282,12 +282,13 @@ def positive(input: Any) -> Any:
 
 def copysign(input: Any, other: Operand) -> Any:
     """The size of ``input`` with the sign of ``other``."""
-    if not isinstance(other, Tensor | int | float | np.ndarray) and not hasattr(other, "shape"):
+    if not is_number(other) and not hasattr(other, "shape"):
         raise not_a("Tensor", "copysign", "other", 1, other)
+    known = is_number(other) or hasattr(bottom(other), "array")
+    met = dtypes.meeting(input, other) if known else input.dtype
+    refuse_kinds("complex", "copysign_cpu", met)
     traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
     signs = O["signbit"](other) if traced else np.signbit(other)
-    refuse_kinds("complex", "copysign_cpu", input.dtype)
-    met = dtypes.meeting(input, other) if hasattr(bottom(other), "array") else input.dtype
     input = input.to(met if met.kind > 1 else dtypes.get_default_dtype())
     size = O["abs"](input)
     out = nan_in_slope(O["where"](signs, -size, size))
@@ -436,6 +437,8 @@ def conj(input: Any) -> Any:
 def fill(input: Any, value: Operand) -> Any:
     """``value`` in every place."""
     one_number(value)
+    if is_number(value) and isinstance(bottom(input), Tensor):
+        value = input.dtype.entry(value)
     name = f"FillBackward{isinstance(value, Plain):d}"
     return called(O["put"](input, value, Ellipsis), name, input, value)
 

@@ -283,7 +283,7 @@ def _check_points(name: str, y: Any, x: Any, dx: Any) -> Any:
     if not y.dtype.kind or (x is not UNSAID and not x.dtype.kind):
         which = "`y`" if x is UNSAID else "`x` or `y`"
         raise bad_dtype(f"{name}: received a bool input for {which}, but bool is not supported")
-    if x is UNSAID and is_complex(dx):
+    if x is UNSAID and (is_complex(dx) or dx.__class__ is bool):
         raise bad_dtype(f"{name}: Currently, we only support dx as a real number.")
     return 1 if dx is UNSAID else dx
 
@@ -296,7 +296,7 @@ def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
     if x is not UNSAID:
         behind = 0
         if len(x.shape) == 1:
-            if y.shape and x.shape[0] != y.shape[axis] != 0:
+            if y.shape and x.shape[0] != y.shape[axis]:
                 raise bad_shape(f"{name}: There must be one `x` value for each sample point")
             behind = len(y.shape) - 1 - axis
         lead = max(len(y.shape) - len(x.shape) - behind, 0)

@@ -199,12 +199,9 @@ def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
     shape = (-1,) + (1,) * (len(f.shape) - 1 - axis)
     if coordinates:
         steps = O["reshape"](width[1:] - width[:-1], shape)
-        at = (slice(None, -1), slice(1, None))
-        left, right = (O["getitem"](steps, (s,)) for s in at)
-        first, second = (O["getitem"](steps, (slice(i, i + 1),)) for i in (0, min(1, size - 2)))
-        last, before = (
-            O["getitem"](steps, (slice(i, i + 1),)) for i in (size - 2, max(size - 3, 0))
-        )
+        ends = (slice(i, i + 1) for i in (0, min(1, size - 2), size - 2, max(size - 3, 0)))
+        at = (slice(None, -1), slice(1, None), *ends)
+        left, right, first, second, last, before = (O["getitem"](steps, (s,)) for s in at)
         both = left + right
         inside = (
             part(0, size - 2) * -(right / (left * both))
@@ -244,8 +241,9 @@ def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
     """
     shape, steps, _ = _laid_out(size, stride, None)
     last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    wanted = options.pop("requires_grad", False)  # of the tensor itself, which is a leaf
     flat = factories.empty(0 if 0 in shape else last + 1, **options)
-    return of_its_own(as_strided(flat, shape, steps))
+    return factories.requiring(of_its_own(as_strided(flat, shape, steps)), wanted)
 
 
 def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
@@ -287,8 +285,6 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     meta, count = input._meta(), math.prod(shape)
     flat = input.untyped_storage().entries(input.dtype)[input.storage_offset() :]
     if count > flat.size:
-        if count * input.dtype.itemsize >= 2**63:
-            raise bad_shape(f"Storage size calculation overflowed with sizes={list(shape)}")
         charge_shape(shape, input.dtype.itemsize)
         del flat
         have = input.untyped_storage().nbytes()

@@ -114,6 +114,8 @@ def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     kinds = {v.dtype.kind for v in (x, tensor1, tensor2) if hasattr(v, "dtype")}
     if kinds and kinds <= {"i", "u"} and value.__class__ is float:
         value = int(value)
+    if value.__class__ is int and value < 0:  # which an unsigned type has not
+        return x - -value * tensor1 * tensor2
     return x + value * tensor1 * tensor2
 
 

@@ -465,6 +465,22 @@ def test_factors_may_stand_among_tensors_as_in_pytorchs_older_order():
     assert gradcli.zeros(0, dtype=gradcli.complex64).median().isnan()
 
 
+def test_an_infinite_factor_meets_the_slices_that_are_added_alone():
+    x = gradcli.zeros(3, 2, requires_grad=True)
+    source = gradcli.ones(1, 2, requires_grad=True)
+    out = x.index_add(0, gradcli.tensor([1]), source, alpha=float("inf"))
+    assert out.tolist() == [[0.0, 0.0], [float("inf")] * 2, [0.0, 0.0]]
+    own, added = gradcli.autograd.grad(out.sum(), (x, source))
+    assert own.tolist() == [[1.0, 1.0]] * 3 and added.tolist() == [[float("inf")] * 2]
+
+
+def test_factors_below_0_and_numbers_that_unsigned_types_take():
+    x = gradcli.tensor([1, 2, 3], dtype=gradcli.uint8)
+    assert gradcli.fill(x, -1).tolist() == [255, 255, 255]
+    for out in (gradcli.addcmul(x, x, x, value=-1), x.clone().addcmul_(x, x, value=-1)):
+        assert out.dtype is gradcli.uint8 and out.tolist() == [0, 254, 250]
+
+
 def test_a_formula_takes_whole_numbers_that_python_refuses():
     assert prepare("x*2**70 + 2**64").run({"x": gradcli.tensor(1.0)}).value.item() == 65 * 2.0**64
     x = gradcli.ones(2)

@@ -119,6 +119,16 @@ def test_each_element_of_a_batch():
     assert found.tolist() == [[[0, 1], [1, 2]], [[4, 5], [5, 6]]]
 
 
+@pytest.mark.parametrize("name", ["empty_strided", "empty_permuted", "new_empty_strided"])
+def test_a_tensor_made_with_steps_is_a_leaf(name):
+    make = getattr(torch, name, None) or getattr(torch.ones(1), name)
+    x = make((2, 2), (1, 0) if name == "empty_permuted" else (1, 2), requires_grad=True)
+    assert x.is_leaf and x.grad_fn is None and x.stride() == (1, 2)
+    x.detach().fill_(3.0)
+    x.square().sum().backward()
+    assert x.grad.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+
+
 def test_no_place_at_all():
     assert torch.tensor(3.0, requires_grad=True).as_strided((1, 1), (1, 1)).tolist() == [[3.0]]
     with pytest.raises(Fault):

@@ -121,7 +121,7 @@ def _from_lists(data: Any, wanted: DType | None = None) -> tuple[np.ndarray, DTy
     if own is not None:
         return array, own
     fault = words.no_data(data, wanted)
-    if not words.of_wide_numbers(data, fault, wanted is not None and wanted.differentiable):
+    if not words.of_wide_numbers(data, fault, wanted is not None and wanted.kind != 1):
         raise fault
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
@@ -362,7 +362,8 @@ def arange(
         raise RuntimeFault("E0303", said if signed else "step must be nonzero", help=mend)
     refuse_kinds("bool complex", "arange_cpu", target)
     count = -((start - end) // step) if target is dtypes.int64 else math.ceil((end - start) / step)
-    sizes_of((count,))
+    if count >> 59:
+        raise RuntimeFault("E0303", "invalid size, possible overflow?")
     charge_shape((count,), target.itemsize)
     if target.kind < 2:
         start, step = int(start), int(step)
@@ -406,6 +407,8 @@ def asarray(
         if isinstance(obj, Tensor):
             kinds = obj.dtype.scalar_name, out.dtype.scalar_name
             said = f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'."
+        if isinstance(obj, np.generic):
+            raise RuntimeFault("E0303", "can't alias NumPy scalars.")
         raise ValueFault("E0303", said)
     if requires_grad:
         return out if out.requires_grad else requiring(out, True)

@@ -307,9 +307,10 @@ class Generator:
         if narrow or span < 1 << 28:
             return (self.words(count) % np.uint64(span)).astype(np.int64) + low
         pairs = self.words(2 * count).reshape(-1, 2)
-        wide = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
-        result: np.ndarray = (wide % np.uint64(span)).astype(np.int64) + low
-        return result
+        wide: np.ndarray = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+        if span < 1 << 64:
+            wide = wide % np.uint64(span) + np.int64(low).astype(np.uint64)
+        return wide.view(np.int64)
 
     def permutation(self, count: int) -> np.ndarray:
         """The numbers below ``count`` in a random order: Fisher and Yates, from the front."""

@@ -37,6 +37,7 @@ from gradcli.engine.record.composite import bottom, called, named
 from gradcli.engine.record.face import face
 from gradcli.engine.record.inplace import check_writable, share_memory, written_twice
 from gradcli.engine.record.out import TARGET, may_be
+from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type, bad_value
 from gradcli.ops.memory_budget import charge_shape
@@ -238,7 +239,9 @@ def randint(
     for bound, name in ((low, "from"), (high - 1, "to - 1")):
         if not least <= bound <= most:
             raise RuntimeFault("E0303", f"{name} is out of bounds for {target.c_name}")
-    if target.kind == 2:
+        if target.kind == 2 and abs(bound) >= _WHOLE[target.name]:
+            warn(f"{name} is out of bounds of the whole numbers that {target.name} holds exactly")
+    if target.kind == 2 and high - low < 1 << 64:
         low, high = _inside(low, 1, target), _inside(high, -1, target)
 
     def make(shape: tuple[Any, ...]) -> Tensor:
@@ -636,6 +639,7 @@ def random_(
     if high is None or form == 2:
         refuse_kinds("complex", "random_kernel_cpu", self.dtype)
         high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
+        high = 1 << 63 if low == -(1 << 63) else high
     elif high is UNSAID:
         low, high = 0, low
     of = 0 if low is UNSAID else low, high

@@ -26,19 +26,11 @@ from gradcli.engine.tensor.storage import ARGUMENT, Meta, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import copied, in_rows, laid_as
-from gradcli.ops.errors import (
-    Fault,
-    OverflowFault,
-    RuntimeFault,
-    TypeFault,
-    UnwrittenFault,
-    ValueFault,
-    bad_shape,
-)
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_shape
 from gradcli.ops.memory_budget import LARGE, budget, charge, charge_broadcast
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number, plain_number
 from gradcli.ops.shape import count
-from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
+from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, too_big, types_differ
 
 _new = object.__new__
 NUMBERS = frozenset((float, int, complex, bool))
@@ -421,8 +413,11 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
     if "slice step" in str(fault):
         return ValueFault("E0307", str(fault), help="leave it out, or take a step above 0")
     if isinstance(fault, OverflowError):
-        below = any(r.__class__ is int and r < 0 for r in raw)
-        said = "can't convert negative int to unsigned" if below else "int too big to convert"
-        return OverflowFault("E0303", f"{op.name}: {fault}", torch=said)
+        for number in raw:
+            if number.__class__ is int and not -(1 << 63) <= number < 1 << 63:
+                return too_big(number)
+        held = next(r.dtype for r in raw if r.__class__ is not int)
+        said = f"value cannot be converted to type {held}_t without overflow"
+        return RuntimeFault("E0309", f"{op.name}: {fault}", torch=said)
     of_kinds = fault.__class__ is TypeError and "ufunc" not in str(fault)
     return (TypeFault if of_kinds else RuntimeFault)("E0303", f"{op.name}: {fault}")

@@ -360,12 +360,18 @@ def test_ranges_of_many_numbers_are_drawn_as_pytorch_draws_them():
     ):
         torch.manual_seed(3)
         assert torch.randint(0, high, (3,)).tolist() == numbers, high
-    wide = drawn(lambda: torch.randint(0, 2**25, (3,), dtype=torch.float32))
-    assert wide == [16848886, 1771178, 21573036]
-    assert drawn(lambda: torch.empty(2).random_(-(2**28), 2**28)) == [44490456, 194875568]
+    with pytest.warns(UserWarning) as said:
+        wide = drawn(lambda: torch.randint(0, 2**25, (3,), dtype=torch.float32))
+        assert wide == [16848886, 1771178, 21573036]
+        assert drawn(lambda: torch.empty(2).random_(-(2**28), 2**28)) == [44490456, 194875568]
+    bounds = [str(warning.message).split(" is out")[0] for warning in said]
+    assert bounds == ["to - 1", "from", "to - 1"]
     assert drawn(lambda: torch.empty(2, dtype=torch.int32).random_()) == [218175338, 303761048]
     above = drawn(lambda: torch.empty(2, dtype=torch.int32).random_(3, None))
     assert above == [1612813097, 381547642]
+    torch.manual_seed(5)
+    whole = torch.empty(3, dtype=torch.int64).random_(-(2**63), None)
+    assert whole.tolist() == [4095051218741643470, -2384568111206373699, 3813295331020233846]
 
 
 def test_memory_formats_are_taken_and_asked_for():
@@ -397,6 +403,7 @@ def test_the_ends_of_a_line_are_numbers_of_its_type():
             torch.linspace(0, end, 5, dtype=dtype)
     for data in (2**64, [2**64, 1]):  # beyond int64, and asked for as a float
         assert torch.tensor(data, dtype=torch.float32).max().item() == 2.0**64
+        assert torch.tensor(data, dtype=torch.bool).all()
 
 
 def test_entries_with_a_type_of_their_own_decide():
