@@ -248,6 +248,9 @@ def test_kinds_of_numbers_that_layers_do_not_take():
     x = gradcli.ones(2, 2)
     with pytest.raises(NotImplementedError, match="clamp is not supported for complex types"):
         F.hardtanh(x.to(gradcli.complex64))
+    for logits in (x.to(gradcli.complex64), x.long(), x > 0):
+        with pytest.raises(NotImplementedError, match="log_sigmoid"):
+            F.binary_cross_entropy_with_logits(logits, x)
     with pytest.raises(RuntimeError, match="unsigned type with negative limits"):
         F.hardtanh(x.byte())
     assert F.hardtanh(x.byte() * 3, -0.5, 2).tolist() == [[2, 2], [2, 2]]  # from 0 to 2
