@@ -248,15 +248,14 @@ def test_what_lapack_gives_lies_in_columns_as_in_pytorch():
 
 
 def test_no_reflections_are_a_function_of_all_their_arguments():
-    for columns in (0, 2):
-        given = torch.ones(3, 0), torch.ones(0), torch.ones(3, 2)
-        for k in range(3):
-            leaves = [v.clone().requires_grad_(i == k) for i, v in enumerate(given)]
-            found = [torch.ormqr(*leaves)]
-            found += [torch.linalg.householder_product(*leaves[:2])] if k < 2 else []
-            for out in found:
-                (slope,) = torch.autograd.grad(out.sum(), leaves[k])
-                assert slope.shape == leaves[k].shape and (slope == (k == 2)).all()
+    given = torch.ones(3, 0), torch.ones(0), torch.ones(3, 2)
+    for k in range(3):
+        leaves = [v.clone().requires_grad_(i == k) for i, v in enumerate(given)]
+        found = [torch.ormqr(*leaves)]
+        found += [torch.linalg.householder_product(*leaves[:2])] if k < 2 else []
+        for out in found:
+            (slope,) = torch.autograd.grad(out.sum(), leaves[k])
+            assert slope.shape == leaves[k].shape and (slope == (k == 2)).all()
 
 
 def test_a_direction_at_one_singular_matrix_leaves_the_others():
