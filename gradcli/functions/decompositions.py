@@ -31,7 +31,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
 from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.functions.matrices import adjoint, of_matrices, one_triangle
+from gradcli.functions.matrices import adjoint, beside, of_matrices, one_triangle
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.dims import in_columns
 from gradcli.ops.errors import LinAlgFault, bad_argument, bad_dtype, bad_shape, bad_value
@@ -474,7 +474,7 @@ def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
     """
     m, k = A.shape[-2], tau.shape[-1]
     if not k:
-        return _O["clone"](other)
+        return beside(beside(other, A), tau)
     eye = wrap(np.eye(m, A.shape[-1], dtype=A.dtype.numpy), A.dtype)
     vectors = _O["tril"](A, -1) + eye
     for i in range(k) if adjoint else reversed(range(k)):

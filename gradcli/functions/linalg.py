@@ -44,7 +44,6 @@ from gradcli.functions.decompositions import (
 )
 from gradcli.functions.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from gradcli.functions.matrices import (
-    beside,
     cholesky_factor,
     in_dtype,
     matrix_norm,
@@ -392,7 +391,7 @@ def householder_product(A: Any, tau: Any) -> Any:
     refuse_kinds("bool int half", "orgqr_cpu", A.dtype)
     m, n = A.shape[-2:]
     eye = wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
-    found = reflected(A, tau, beside(_O["expand"](eye, tuple(A.shape)), A))
+    found = reflected(A, tau, _O["expand"](eye, tuple(A.shape)))
     return called(columnwise(found), "LinalgHouseholderProductBackward0", A, tau)
 
 

@@ -579,11 +579,10 @@ class Layer(Slots, Operand):
     def is_contiguous(self, *, memory_format: Any = None) -> bool:
         """Whether the entries of one element lie in memory in row order, without gaps."""
         if memory_format not in (None, contiguous_format):
-            raise RuntimeFault(
-                "E0414",
-                "NYI: querying is_contiguous inside of vmap for memory_format other than "
-                "torch.contiguous_format",
-            )
+            if not self.batch:
+                return bool(self.content.is_contiguous(memory_format=memory_format))
+            said = "NYI: querying is_contiguous inside of vmap for memory_format other than "
+            raise RuntimeFault("E0414", said + "torch.contiguous_format")
         expected = 1
         for n, step in zip(self.shape[::-1], self._steps()[::-1], strict=True):
             if n != 1 and step != expected:
@@ -595,7 +594,7 @@ class Layer(Slots, Operand):
         """Itself where each element lies in row order, else a copy."""
         if self.is_contiguous(memory_format=memory_format):
             return self
-        return OPERATORS["clone"](self, memory_format=contiguous_format)
+        return OPERATORS["clone"](self, memory_format=memory_format or contiguous_format)
 
     def strided(self, view: Callable, shape: tuple, steps: tuple, ahead: int) -> Any:
         """``view``, ``as_strided``, of the memory below from so many entries after the first.

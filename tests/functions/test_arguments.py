@@ -248,6 +248,18 @@ def test_kinds_of_numbers_that_layers_do_not_take():
     x = gradcli.ones(2, 2)
     with pytest.raises(NotImplementedError, match="clamp is not supported for complex types"):
         F.hardtanh(x.to(gradcli.complex64))
+    for logits in (x.to(gradcli.complex64), x.long(), x > 0):
+        with pytest.raises(NotImplementedError, match="log_sigmoid"):
+            F.binary_cross_entropy_with_logits(logits, x)
+    with pytest.raises(RuntimeError, match="unsigned type with negative limits"):
+        F.hardtanh(x.byte())
+    assert F.hardtanh(x.byte() * 3, -0.5, 2).tolist() == [[2, 2], [2, 2]]  # from 0 to 2
+    lines = gradcli.tensor([[3, 1, 4, 1]], dtype=gradcli.int8)
+    with pytest.raises(NotImplementedError, match="max_pool1d"):
+        F.max_pool1d(lines, 2)
+    largest, places = F.max_pool1d(lines, 2, return_indices=True)
+    assert largest.dtype is gradcli.int8 and largest.tolist() == [[3, 4]]
+    assert places.tolist() == [[0, 2]]
     with pytest.raises(NotImplementedError, match="prelu_cpu"):
         F.prelu(x.long(), x[0, :1].long())
     with pytest.raises(RuntimeError, match="query, key, and value to have the same dtype"):

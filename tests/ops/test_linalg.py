@@ -248,6 +248,17 @@ def test_what_lapack_gives_lies_in_columns_as_in_pytorch():
     assert all(matrix.is_contiguous() for matrix in (L.lu(A)[0], L.svd(A)[1], L.eigh(S)[0]))
 
 
+def test_no_reflections_are_a_function_of_all_their_arguments():
+    given = torch.ones(3, 0), torch.ones(0), torch.ones(3, 2)
+    for k in range(3):
+        leaves = [v.clone().requires_grad_(i == k) for i, v in enumerate(given)]
+        found = [torch.ormqr(*leaves)]
+        found += [torch.linalg.householder_product(*leaves[:2])] if k < 2 else []
+        for out in found:
+            (slope,) = torch.autograd.grad(out.sum(), leaves[k])
+            assert slope.shape == leaves[k].shape and (slope == (k == 2)).all()
+
+
 def test_a_direction_at_one_singular_matrix_leaves_the_others():
     a = torch.tensor([[[2.0, 1.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]], dtype=torch.float64)
     for f in (torch.logdet, lambda a: torch.linalg.slogdet(a)[1]):

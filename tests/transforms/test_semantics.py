@@ -368,6 +368,10 @@ def test_a_memory_format_inside_a_transform():
     x = torch.arange(24.0).reshape(1, 2, 3, 4)
     out = jvp(lambda a: a.to(torch.float64, memory_format=torch.channels_last), (x,), (x,))[1]
     assert out.stride() == (24, 1, 8, 2) and torch.equal(out, x.double())
+    out = jvp(lambda a: a.contiguous(memory_format=torch.channels_last), (x,), (2 * x,))[1]
+    assert out.stride() == (24, 1, 8, 2) and torch.equal(out, 2 * x)
+    with pytest.raises(RuntimeError, match="inside of vmap"):
+        vmap(lambda a: a.contiguous(memory_format=torch.channels_last))(x[None])
 
 
 @pytest.mark.parametrize(

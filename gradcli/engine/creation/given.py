@@ -19,8 +19,8 @@ LINES = ("arange", "inclusive_range", "linspace", "logspace")
 def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """``create`` that takes ``out=`` too: its numbers are made in the dtype of that tensor.
 
-    ``out`` takes the shape of the result: silently where it was empty, else with a warning. A line
-    of numbers takes the shape of an ``out`` with as many entries. Raises RuntimeFault (E0309) for a
+    ``out`` takes the shape of the result, silently but for ``arange``. A line of numbers takes the
+    shape of an ``out`` with as many entries. Raises RuntimeFault (E0309) for a
     ``dtype`` that is another, (E0409) for a part of other memory, TypeFault (E0303) for no tensor.
 
     Example:
@@ -53,6 +53,7 @@ def filling(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
                 made = made.reshape(out.shape)
             return made  # type: ignore[no-any-return]
 
+        shaped.resizes = create.__name__ != "arange"  # type: ignore[attr-defined]
         into(out, shaped, args, options)
         return out if wanted is False else requiring(out, wanted)
 

@@ -37,11 +37,12 @@ def into(
 ) -> Any:
     """``function(*args, **options)`` written into ``out``, a tensor or a tuple of tensors.
 
-    ``out`` keeps its dtype and takes the result's shape: silently where it was empty, else with a
-    warning. Raises RuntimeFault (E0405) where something requires a gradient, (E0309) for a dtype
-    that is not as ``may_be`` says, (E0301) where ``out`` is an argument and would have to grow,
-    (E0409) where ``out`` and an argument share some entries or views share memory that would have
-    to grow, TypeFault (E0303) where ``out`` is no tensor, (E0302) where the function takes none.
+    ``out`` keeps its dtype and takes the result's shape: silently where it was empty or the
+    function ``resizes``, else with a warning. Raises RuntimeFault (E0405) where something requires
+    a gradient, (E0309) for a dtype that is not as ``may_be`` says, (E0301) where ``out`` is an
+    argument and would have to grow, (E0409) where ``out`` and an argument share some entries or
+    views share memory that would have to grow, TypeFault (E0303) where ``out`` is no tensor,
+    (E0302) where the function takes none.
     """
     name = str(getattr(function, "__name__", None) or getattr(function, "name", "this"))
     targets = out if isinstance(out, tuple | list) else (out,)
@@ -101,7 +102,8 @@ def into(
             if grows and any(target is v for v in operands):
                 raise no_room(target.shape, part.shape)
         for target, part in zip(targets, parts, strict=True):
-            _write(target, part, _declared(function, "copied", False))
+            silent = _declared(function, "resizes", False)
+            _write(target, part, _declared(function, "copied", False), silent)
     if isinstance(result, Results):
         return type(result)(targets)
     return None if isinstance(result, tuple) else out  # as PyTorch for what splits
@@ -197,9 +199,9 @@ def _misfit(rule: str, made: DType, given: DType, said: str) -> Fault:
     return bad_dtype(said.format(made.name, given.name), help=help, torch=torch)
 
 
-def _write(target: Tensor, part: Tensor, in_rows: bool) -> None:
+def _write(target: Tensor, part: Tensor, in_rows: bool, silent: bool) -> None:
     if target.shape != part.shape:
-        if target.numel():
+        if target.numel() and not silent:
             warn(
                 "An output with one or more elements was resized since it had shape "
                 f"{list(target.shape)}, which does not match the required output shape "

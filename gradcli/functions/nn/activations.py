@@ -137,9 +137,10 @@ def _whole_bounds(input: Any, *bounds: float) -> tuple[int, ...]:
     """The bounds of ``hardtanh`` of whole numbers. Raises RuntimeFault (E0309) as PyTorch does."""
     if not input.dtype.kind:
         raise bad_dtype("Bool inputs not supported for hardtanh")
-    if input.dtype.name == "uint8" and min(bounds) < 0:
+    whole = tuple(map(int, bounds))
+    if input.dtype.name == "uint8" and min(whole) < 0:
         raise bad_dtype("cannot do hardtanh on an unsigned type with negative limits")
-    return tuple(map(int, bounds))
+    return whole
 
 
 def softplus(input: Any, beta: Number = 1.0, threshold: Number = 20.0) -> Any:

@@ -111,6 +111,7 @@ def torch_embedding(
     return embedding(indices, weight, padded, scale_grad_by_freq=scale_grad_by_freq)
 
 
+@by_element
 def embedding_bag(
     input: Asked, weight: Asked, offsets: Asked | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: Any = "mean",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Sized
 from gradcli.engine.record.composite import bottom, called, is_batch, untracked
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
@@ -166,6 +167,7 @@ def binary_cross_entropy_with_logits(
 ) -> Any:  # fmt: skip
     """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
     reduction = chosen(size_average, reduce, reduction)
+    refuse_kinds("bool int complex", "log_sigmoid_cpu", input.dtype)
     if tuple(input.shape) != tuple(target.shape):
         said = f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         raise ValueFault("E0301", said)

@@ -136,7 +136,8 @@ def _max_pool(
     sizes, steps, sides, spread = _pooled(
         "max_pool", input, kernel_size, stride, padding, _rank, dilation, ceil_mode
     )
-    _check_kind(input, f"max_pool{_rank}d{'_impl' * (_rank < 2)}", _rank > 1)
+    flat = _rank < 2 and not return_indices  # of lines alone, whose kernel takes floats alone
+    _check_kind(input, "max_pool1d_impl" if flat else f"max_pool{max(_rank, 2)}d", not flat)
     if _rank == 1:
         image, edge, far = _O["unsqueeze"](input, -2), (0, sides[0]), (1, *spread)
         found = _max_pool(

@@ -88,6 +88,15 @@ def test_shapes():
     assert torch.exp(torch.zeros(3), out=torch.empty(0)).tolist() == [1, 1, 1]
     with pytest.warns(UserWarning, match="was resized since it had shape"):
         assert torch.exp(torch.zeros(3), out=torch.zeros(2)).tolist() == [1, 1, 1]
+    with pytest.warns(UserWarning, match="was resized since it had shape"):
+        assert torch.arange(2, out=torch.zeros(3)).tolist() == [0, 1]
+    for create in (
+        torch.ones,
+        torch.eye,
+        torch.rand,
+        lambda n, out: torch.linspace(0, 1, n, out=out),
+    ):
+        assert len(create(2, out=torch.zeros(3))) == 2  # silently
     turned, square = torch.zeros(2, 3, 4).permute(2, 0, 1), torch.zeros(3, 3).t()
     for made, strides in (
         (torch.exp(turned, out=torch.empty(0)), (1, 12, 4)),

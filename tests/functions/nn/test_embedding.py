@@ -96,6 +96,24 @@ def test_the_greatest_of_many_bags_is_what_each_gives():
     assert torch.autograd.gradcheck(lambda w: F.embedding_bag(flat, w, offsets), w)
 
 
+@pytest.mark.parametrize("dims", [(0, None, None), (None, 0, None), (0, 0, 0), (None, None, 0)])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_a_batch_are_those_of_its_elements(dims, mode):
+    rng = torch.manual_seed(5)
+    tables = torch.randn(2, 4, 3, generator=rng)
+    flat, offsets = torch.tensor([[0, 3, 3], [2, 1, 0]]), torch.tensor([[0, 1], [0, 2]])
+
+    def slope(table, rows, starts):
+        bags = torch.func.grad(lambda t: F.embedding_bag(rows, t, starts, mode=mode).square().sum())
+        return F.embedding_bag(rows, table, starts, mode=mode), bags(table)
+
+    given = [v if d == 0 else v[0] for v, d in zip((tables, flat, offsets), dims, strict=True)]
+    found = torch.vmap(slope, in_dims=dims)(*given)
+    for b in range(2):
+        want = slope(*(v[b] if d == 0 else v for v, d in zip(given, dims, strict=True)))
+        assert all(torch.equal(f[b], w) for f, w in zip(found, want, strict=True))
+
+
 def test_bags_refuse_rows_that_the_table_lacks():
     table = torch.zeros(3, 2)
     for row in (3, -1):
