@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import isnan, logical_and, logical_or, zeros_like
+from gradcli.ops.comparison import isfinite, isnan, logical_and, logical_or, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.dims import in_rows
@@ -380,28 +380,34 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
             return t * (out * cmath.log(x))
         return t * (out * (math.log(x) if x > 0 else math.nan))
     if getattr(t, "dtype", None) is None or isinstance(t, np.ndarray | np.generic):
-        return t * _logged(x, y, out)
-    return along(t, power_log(x, y))
+        return t * (out * _log_of_base(x, y))
+    return along(t, power_log(x, y, out))
 
 
-def _logged(x: Any, y: Any, power: Any) -> Any:
+def _log(x: Any, y: Any) -> Any:
+    """The logarithm of a base, which is complex where the exponent is."""
+    return log(x + 0j if is_complex(y) and not is_complex(x) else x)
+
+
+def _log_of_base(x: Any, y: Any) -> Any:
     # 0**y is constant in y for y >= 0: no 0 * log(0).
-    flat = logical_and(x == 0, _flat_at_zero(y))
-    base = where(flat, 1.0, x)
-    if is_complex(y) and not is_complex(x):  # whose logarithm, where it is negative, is complex
-        base = base + 0j
-    return where(flat, 0.0, power * log(base))
+    return _log(where(logical_and(x == 0, _flat_at_zero(y)), 1.0, x), y)
+
+
+def _ordinary(x: Any, y: Any, power: Any) -> Any:
+    """Where x**y has all its digits and a logarithm, so that its slopes follow from these."""
+    return isfinite(_log(x, y) + power + 1.0 / power)
 
 
 def _mixed(x: Any, y: Any) -> Any:
     """The slope of x**y by x and y, that is not found where x**y is 0 or infinite."""
-    return along(pow(x, y - 1), 1.0 + along(y, log(x)))
+    return along(pow(x, y - 1), 1.0 + along(y, _log(x, y)))
 
 
 power_slope: Operator = elementwise(
     "power_slope",
     # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not.
-    lambda x, y: np.where(y == 0, 0.0, y * _power(x, y - 1))[()],
+    lambda x, y: np.where(y == 0, 0.0, _along(y, _power(x, y - 1)))[()],
     lambda t, x, y: along(t, along(y, power_slope(x, y - 1))),
     lambda t, x, y: along(t, _mixed(x, y)),
     holds=2.2,
@@ -410,9 +416,11 @@ power_slope: Operator = elementwise(
 )
 power_log: Operator = elementwise(
     "power_log",
-    lambda x, y: _logged(x, y, _power(x, y)),
-    lambda t, x, y: along(t, _mixed(x, y)),
-    lambda t, x, y, out: t * _logged(x, y, out),
+    lambda x, y, power: power * _log_of_base(x, y),
+    # As in PyTorch the slopes lead through the power; where it is 0 or infinite, around it.
+    lambda t, x, y, power: along(t, where(_ordinary(x, y, power), power / x, _mixed(x, y))),
+    lambda t, x, y, power, out: t * where(_ordinary(x, y, power), 0.0, out * _log_of_base(x, y)),
+    lambda t, x, y, power: where(_ordinary(x, y, power), along(t, _log_of_base(x, y)), 0.0),
     holds=4.3,
     doc="The slope of x**y by y.",
     public=False,
