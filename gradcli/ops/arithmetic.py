@@ -379,47 +379,59 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
         if isinstance(x, complex) or (x < 0 and is_complex(out)):
             return t * (out * cmath.log(x))
         return t * (out * (math.log(x) if x > 0 else math.nan))
-    if getattr(t, "dtype", None) is None or isinstance(t, np.ndarray | np.generic):
+    if getattr(t, "dtype", None) is None:
         return t * (out * _log_of_base(x, y))
     return along(t, power_log(x, y, out))
 
 
-def _log(x: Any, y: Any) -> Any:
-    """The logarithm of a base, which is complex where the exponent is."""
-    return log(x + 0j if is_complex(y) and not is_complex(x) else x)
-
-
 def _log_of_base(x: Any, y: Any) -> Any:
     # 0**y is constant in y for y >= 0: no 0 * log(0).
-    return _log(where(logical_and(x == 0, _flat_at_zero(y)), 1.0, x), y)
+    base = where(logical_and(x == 0, _flat_at_zero(y)), 1.0, x)
+    if is_complex(y) and not is_complex(x):  # whose logarithm, where it is negative, is complex
+        base = base + 0j
+    return log(base)
 
 
 def _ordinary(x: Any, y: Any, power: Any) -> Any:
     """Where x**y has all its digits and a logarithm, so that its slopes follow from these."""
-    return isfinite(_log(x, y) + power + 1.0 / power)
+    return isfinite(_log_of_base(x, y) + power + 1.0 / power / x)
 
 
-def _mixed(x: Any, y: Any) -> Any:
-    """The slope of x**y by x and y, that is not found where x**y is 0 or infinite."""
-    return along(pow(x, y - 1), 1.0 + along(y, _log(x, y)))
+def _power_slope(x: Any, y: Any, by_base: int = 1, by_exponent: int = 0) -> Any:
+    """x**(y - by_base) times a polynomial in log(x), whose coefficients are the derivatives by y
+    of y(y - 1)(y - 2)...: the largest power first, which alone counts where log(x) is infinite."""
+    factors: list[Any] = [1.0]
+    for i in range(by_base):
+        own = [(y - i) * d + k * factors[k - 1] for k, d in enumerate(factors)]
+        factors = [*own, (i + 1) * factors[-1]]
+    found = factors[0]
+    if by_exponent:
+        base = x + 0j if is_complex(y) and not is_complex(x) else x
+        root = np.log(base) if by_base else _log_of_base(x, y)
+        for k in range(1, by_exponent + 1):
+            further = math.comb(by_exponent, k) * factors[k] if k <= by_base else 0.0
+            found = _along(found, root) + further
+    # Where y is 0 the slope by x is 0, of 0 and NaN too.
+    return np.where(found == 0, 0.0, _along(found, _power(x, y - by_base)))[()]
 
 
 power_slope: Operator = elementwise(
     "power_slope",
-    # Where y is 0 the slope is 0, of 0 and NaN too; its own slope by y is not.
-    lambda x, y: np.where(y == 0, 0.0, _along(y, _power(x, y - 1)))[()],
-    lambda t, x, y: along(t, along(y, power_slope(x, y - 1))),
-    lambda t, x, y: along(t, _mixed(x, y)),
-    holds=2.2,
-    doc="The slope of x**y by x.",
+    _power_slope,
+    lambda t, x, y, by_base, by_exponent: along(t, power_slope(x, y, by_base + 1, by_exponent)),
+    lambda t, x, y, by_base, by_exponent: along(t, power_slope(x, y, by_base, by_exponent + 1)),
+    holds=4.3,
+    doc="The slopes of x**y of every order, which do not depend on the order of differentiation.",
     public=False,
 )
 power_log: Operator = elementwise(
     "power_log",
-    lambda x, y, power: power * _log_of_base(x, y),
+    lambda x, y, power: _along(power, _log_of_base(x, y)),
     # As in PyTorch the slopes lead through the power; where it is 0 or infinite, around it.
-    lambda t, x, y, power: along(t, where(_ordinary(x, y, power), power / x, _mixed(x, y))),
-    lambda t, x, y, power, out: t * where(_ordinary(x, y, power), 0.0, out * _log_of_base(x, y)),
+    lambda t, x, y, power: along(
+        t, where(_ordinary(x, y, power), power / x, power_slope(x, y, 1, 1))
+    ),
+    lambda t, x, y, power: along(t, where(_ordinary(x, y, power), 0.0, power_slope(x, y, 0, 2))),
     lambda t, x, y, power: where(_ordinary(x, y, power), along(t, _log_of_base(x, y)), 0.0),
     holds=4.3,
     doc="The slope of x**y by y.",
