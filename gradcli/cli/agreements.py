@@ -100,8 +100,12 @@ def _richardson(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
         with no_grad():
             return float(_value(job, moved).array)
 
-    smallest = min(float(np.abs(x).min(initial=1.0, where=x != 0)) for x in points)
-    step = 0.1 * min(1.0, smallest)  # no entry changes its sign
+    # No entry changes its sign but those so small that steps below them are rounded to 0.
+    smallest = min(
+        float(np.abs(x).min(initial=1.0, where=np.abs(x) >= np.finfo(x.dtype).tiny))
+        for x in points
+    )
+    step = 0.1 * smallest
     best, least = float("nan"), float("inf")
     row: list[float] = []
     for _ in range(LEVELS):
