@@ -102,8 +102,7 @@ def _richardson(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
 
     # No entry changes its sign but those so small that steps below them are rounded to 0.
     smallest = min(
-        float(np.abs(x).min(initial=1.0, where=np.abs(x) >= np.finfo(x.dtype).tiny))
-        for x in points
+        float(np.abs(x).min(initial=1.0, where=np.abs(x) >= np.finfo(x.dtype).tiny)) for x in points
     )
     step = 0.1 * smallest
     best, least = float("nan"), float("inf")
