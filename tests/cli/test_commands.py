@@ -392,3 +392,10 @@ def test_a_warning_of_the_engine_is_one_line_on_stderr(cli, tmp_path):
     assert (done.code, done.out) == (0, "None\n")
     assert done.err.startswith("warning: The .grad attribute of a Tensor that is not a leaf")
     assert done.err.count("\n") == 1
+
+
+def test_a_warning_is_inert(cli, tmp_path):
+    (tmp_path / "r.csv").write_text("a\n1\n")
+    out = str(tmp_path / "x.\x1b[31m\n")
+    done = cli("batch", "a", "--csv", str(tmp_path / "r.csv"), "--quiet", "-o", out)
+    assert done.code == 0 and "x.\\x1b[31m\\n: the suffixes are" in done.err
