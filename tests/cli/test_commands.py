@@ -396,6 +396,7 @@ def test_a_warning_of_the_engine_is_one_line_on_stderr(cli, tmp_path):
 
 def test_a_warning_is_inert(cli, tmp_path):
     (tmp_path / "r.csv").write_text("a\n1\n")
-    out = str(tmp_path / "x.\x1b[31m\n")
-    done = cli("batch", "a", "--csv", str(tmp_path / "r.csv"), "--quiet", "-o", out)
-    assert done.code == 0 and "x.\\x1b[31m\\n: the suffixes are" in done.err
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        done = cli("batch", "a", "--csv", "r.csv", "--quiet", "-o", "x.\x1b[31m\n")
+    assert done.code == 0 and "-o x.\\x1b[31m\\x0a: the suffixes are" in done.err
