@@ -158,8 +158,9 @@ def _closed_form(job: Job, gradients: Sequence[Any]) -> float | None:
     shapes = {k: Declaration.of_shape(leaf.array.shape) for k, leaf in job.leaves.items()}
     result = diff(job.program, job.wanted, declared=shapes)
     values = {name: leaf.detach().cpu().array for name, leaf in job.leaves.items()}
-    found = result.evaluate(**values)
-    tables = found if isinstance(found, dict) else {job.wanted[0]: found}
+    tables, lost, *_ = result.settled(**values)
+    if lost:  # the formula has no value there, or has lost its digits
+        return None
     worst = 0.0
     for name, g in zip(job.wanted, gradients, strict=True):
         if np.shape(tables[name]) != g.shape:

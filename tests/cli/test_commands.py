@@ -305,6 +305,8 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("sum(sin(y)*tensor([1,1]))", "--y", "1,2", "--dtype", "float32"), 0, "agrees"),
         (("sum(sin(y)*tensor([1,1]))", "--y", "1,2", "--dtype", "float16"), 0, "agrees"),
         (("1e-4*sin(1e4*x).detach() + x", "--x", "1.4", "--dtype", "float32"), 1, "settle at no"),
+        (("atan2(x, y)", "--x", "1e-200", "--y", "1e-200"), 0, "agrees"),
+        (("atan(y/x)", "--x", "1e-200", "--y", "1e-200"), 0, "agrees"),
         (("sin(x)", "--x", "5e-324"), 0, "agrees"), (("sum(x)", "--x", "1,1e-323"), 0, "agrees"),
         (("abs(x)", "--x", "1e-7"), 0, "agrees"), (("1/x", "--x", "1e-12"), 0, "agrees"),
         (("tan(x)", "--x", "1.5707963"), 0, "agrees"),
