@@ -234,7 +234,8 @@ def _shares(x: Any, out: Any, dim: int, unknown: Any) -> tuple[Any, Any]:
 
 def _logcumsumexp_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
     own, kept = _shares(x, out, dim, np.nan)
-    return own * (g if kept is None else _swept_back(kept, g, dim))
+    swept = g if kept is None else _swept_back(kept, g, dim)
+    return where((swept == 0) & isinf(out), 0.0, own * swept)  # asked for nothing of it
 
 
 def _logcumsumexp_jvp(tx: Any, x: Any, out: Any, dim: int) -> Any:

@@ -335,6 +335,29 @@ def test_slopes_where_x_is_infinite():
             assert way(lambda x: torch.logcumsumexp(x, 0))(torch.tensor(value)) == 1
 
 
+@pytest.mark.parametrize("x", [INF, -INF])
+@pytest.mark.parametrize("y", [0.0, -3.0])
+def test_slopes_of_angles_and_lengths_at_infinity(x, y):
+    for point in ([x, y], [y, x]):
+        for function, slope in ((torch.atan2, 0.0), (torch.hypot, math.copysign(1.0, x))):
+            for first in WAYS:
+                at = torch.tensor(point)
+                wanted = [slope if math.isinf(v) else 0.0 for v in point]
+                assert first(lambda v, f=function: f(v[0], v[1]))(at).tolist() == wanted
+                for second in WAYS:
+                    assert not second(first(lambda v, f=function: f(v[0], v[1])))(at).any()
+    for way in WAYS:
+        unknown = way(lambda v: torch.atan2(v[0], v[1]))(torch.tensor([x, NAN]))
+        assert unknown.isnan().all()
+
+
+def test_an_entry_of_minus_infinity_has_no_share_in_what_is_finite():
+    x = torch.tensor([-INF, 1.0, 2.0])
+    for way in WAYS:
+        table = way(lambda x: torch.logcumsumexp(x, 0))(x)
+        np.testing.assert_allclose(table[1:], [[0, 1, 0], [0, 0.2689414, 0.7310586]], rtol=1e-6)
+
+
 def test_a_linear_map_is_that_of_a_tangent_that_is_not_0():
     """A rule may hold 0 times the logarithm of 0 for 0; ``linearize`` records no such zero."""
     y = torch.tensor([0.0, -1.0, 0.0, 3.0])
