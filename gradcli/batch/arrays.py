@@ -298,10 +298,8 @@ def _mapped(path: str, header: Any, start: int, end: int) -> Any:
 
 
 def _held(header: Any, most: int) -> int:
-    """The bytes of an array of a header. Raises ValueError for more than ``most``, and objects."""
+    """The bytes of an array of a header. Raises ValueError for more than ``most``."""
     shape, _, dtype = header
-    if dtype.hasobject:
-        raise ValueError("it holds Python objects")
     size: int = math.prod(shape) * dtype.itemsize
     if size > most:
         raise ValueError("it does not hold what its header says")

@@ -130,6 +130,8 @@ def npy_header(stream) -> tuple[tuple[int, ...], bool, np.dtype]:
         dtype = np.lib.format.descr_to_dtype(header["descr"])
     except (ValueError, TypeError, LookupError, SyntaxError, MemoryError, RecursionError):
         raise ValueError("its header does not describe an array") from None
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which only pickle reads")
     if len(shape) > 32 or not all(type(n) is int and 0 <= n < 10**18 for n in shape):
         raise ValueError("its header claims an impossible shape")
     return shape, columns_first, dtype
@@ -141,9 +143,6 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
         shape, columns_first, dtype = npy_header(stream)
     except ValueError as error:
         raise _Trouble(f"{shown}: {error}") from None
-    if dtype.hasobject:
-        said = f"{shown} holds Python objects, which only pickle reads"
-        raise _Trouble(said, "save numbers: numpy.save(name, array.astype(float))")
     kind, itemsize = dtype.kind, dtype.itemsize
     if (kind, itemsize) not in _NPY_TYPES:
         raise _Trouble(f"{shown} holds {dtype}, which are not numbers read here")

@@ -62,32 +62,25 @@ def infer(
     Raises a fault: E0301 where shapes contradict, E0701 where one is unknown.
     """
     try:
-        return _inferred(steps, declared, source, known, printed)
+        texts = {d for s in steps for d in sizes_in(s)}
+        texts |= {d for x in declared.values() for d in x.dims}
+        sizes = {name for d in texts for name in names_of(str(d))} | set(known)
+        for name in sizes & set(declared):
+            if declared[name].rank:
+                raise ValueFault(
+                    "E0901", f"`{name}` is declared as a {declared[name]} and is a size too"
+                )
+        declared = {name: d for name, d in declared.items() if name not in sizes}
+        ranks = _ranks(steps, declared, sizes)
+        work = Unifier(steps, declared, ranks, source)
+        work.printed = printed
+        shapes = Shapes()
+        shapes.sizes = sizes
+        shapes.of = work.run()
     except Fault:
         raise
     except (LookupError, TypeError, ValueError):  # a parameter that is missing or of another kind
         raise no_closed_form("an operator of these arguments") from None
-
-
-def _inferred(
-    steps: list[Step], declared: Mapping[str, Declaration], source: Any, known: Collection[str],
-    printed: bool,
-) -> Shapes:  # fmt: skip
-    texts = {d for s in steps for d in sizes_in(s)}
-    texts |= {d for x in declared.values() for d in x.dims}
-    sizes = {name for d in texts for name in names_of(str(d))} | set(known)
-    for name in sizes & set(declared):
-        if declared[name].rank:
-            raise ValueFault(
-                "E0901", f"`{name}` is declared as a {declared[name]} and is a size too"
-            )
-    declared = {name: d for name, d in declared.items() if name not in sizes}
-    ranks = _ranks(steps, declared, sizes)
-    work = Unifier(steps, declared, ranks, source)
-    work.printed = printed
-    shapes = Shapes()
-    shapes.sizes = sizes
-    shapes.of = work.run()
     shapes.declarations = work.declarations(sizes)
     shapes.least = work.smallest()
     shapes.rigid = any(s.op in SHAPES for s in steps)
