@@ -5,8 +5,11 @@ Columns that no program reads may hold anything: only those that are asked for a
 
 from __future__ import annotations
 
+import math
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +19,7 @@ from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow
 from gradcli.batch.fields import shown
 from gradcli.batch.lines import LineSource
+from gradcli.language.values.files import npy_header
 from gradcli.ops.errors import Fault, ValueFault
 
 ARRAY_ROWS = 1 << 15
@@ -259,9 +263,8 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
             return _parquet(path)
         if form == "npz":
             return array_source(_npz(path), None, path)
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(found, np.ndarray):
-            raise ValueError("it is an archive of arrays: --npz")
+        with open(path, "rb") as file:
+            found = _mapped(path, npy_header(file), file.tell(), os.stat(path).st_size)
         if found.dtype.names and columns is not None:
             raise ValueFault("E0907", f"--columns: the columns of {path} have names already")
         return array_source(found, columns, path)
@@ -271,8 +274,7 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
         said = problem.strerror or str(problem)
         raise ValueFault("E0904", f"cannot read {path}: {said}") from None
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as problem:
-        said = "it holds no plain array" if "pickle" in str(problem) else str(problem)
-        raise ValueFault("E0904", f"{path} is no {form.upper()} file: {said}") from None
+        raise ValueFault("E0904", f"{path} is no {form.upper()} file: {problem}") from None
 
 
 def _npz(path: str) -> dict[str, Any]:
@@ -280,34 +282,42 @@ def _npz(path: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
-            name = info.filename.removesuffix(".npy")
-            found[name] = _stored(path, archive, info)
+            try:
+                found[info.filename.removesuffix(".npy")] = _stored(path, archive, info)
+            except (ValueError, zlib.error, struct.error, RuntimeError) as problem:
+                raise ValueError(f"{info.filename}: {problem}") from None
     return found
+
+
+def _mapped(path: str, header: Any, start: int, end: int) -> Any:
+    """The array of a header whose numbers are these bytes of a file, read as they are needed."""
+    shape, columns_first, dtype = header
+    if not _held(header, end - start):
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", start, shape, "F" if columns_first else "C")
+
+
+def _held(header: Any, most: int) -> int:
+    """The bytes of an array of a header. Raises ValueError for more than ``most``."""
+    shape, _, dtype = header
+    size: int = math.prod(shape) * dtype.itemsize
+    if size > most:
+        raise ValueError("it does not hold what its header says")
+    return size
 
 
 def _stored(path: str, archive: Any, info: Any) -> Any:
     with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else (
-            np.lib.format.read_array_header_2_0
-        )  # fmt: skip
-        shape, fortran, dtype = read(member)
+        header = npy_header(member)
         offset = member.tell()
-    if dtype.hasobject:
-        raise ValueError(f"{info.filename} holds Python objects")
-    size = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if size + offset != info.file_size:
-        raise ValueError(f"{info.filename} does not hold what its header says")
-    if info.compress_type == 0 and shape:
+    if info.compress_type == zipfile.ZIP_STORED:
         with open(path, "rb") as file:  # behind the member's own header in the archive
             file.seek(info.header_offset + 26)
             name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
-        start = info.header_offset + 30 + name + extra + offset
-        if not size:
-            return np.empty(shape, dtype)
-        return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
-    if size > MOST_COMPRESSED:
-        raise ValueError(f"{info.filename} unpacks to {size:,} bytes; the most is 2 GiB")
+        start = info.header_offset + 30 + name + extra
+        return _mapped(path, header, start + offset, start + info.file_size)
+    if (size := _held(header, info.file_size - offset)) > MOST_COMPRESSED:
+        raise ValueError(f"it unpacks to {size:,} bytes; the most is 2 GiB")
     with archive.open(info) as member:
         return np.lib.format.read_array(member, allow_pickle=False)
 

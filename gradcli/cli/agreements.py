@@ -100,8 +100,11 @@ def _richardson(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
         with no_grad():
             return float(_value(job, moved).array)
 
-    smallest = min(float(np.abs(x).min(initial=1.0, where=x != 0)) for x in points)
-    step = 0.1 * min(1.0, smallest)  # no entry changes its sign
+    # No entry changes its sign but those so small that steps below them are rounded to 0.
+    smallest = min(
+        float(np.abs(x).min(initial=1.0, where=np.abs(x) >= np.finfo(x.dtype).tiny)) for x in points
+    )
+    step = 0.1 * smallest
     best, least = float("nan"), float("inf")
     row: list[float] = []
     for _ in range(LEVELS):
@@ -155,8 +158,9 @@ def _closed_form(job: Job, gradients: Sequence[Any]) -> float | None:
     shapes = {k: Declaration.of_shape(leaf.array.shape) for k, leaf in job.leaves.items()}
     result = diff(job.program, job.wanted, declared=shapes)
     values = {name: leaf.detach().cpu().array for name, leaf in job.leaves.items()}
-    found = result.evaluate(**values)
-    tables = found if isinstance(found, dict) else {job.wanted[0]: found}
+    tables, lost, *_ = result.settled(**values)
+    if lost:  # the formula has no value there, or has lost its digits
+        return None
     worst = 0.0
     for name, g in zip(job.wanted, gradients, strict=True):
         if np.shape(tables[name]) != g.shape:

@@ -170,11 +170,12 @@ def _warned(message: Warning | str, *_place: object, **_more: object) -> None:
 
     Once: what runs the same program at several points would say the same of each.
     """
-    from gradcli.cli.arguments import noted  # where a command runs it is loaded
+    from gradcli.cli.arguments import noted  # where a command runs these are loaded
+    from gradcli.cli.output import warn
 
     if str(message) not in noted:
         noted.append(str(message))
-        sys.stderr.write(f"warning: {message}\n")
+        warn(message)
 
 
 def _command(name: str, rest: list[str]) -> int:

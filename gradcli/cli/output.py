@@ -59,7 +59,7 @@ def emit(
     """
     if form != "json":
         for warning in warnings:
-            sys.stderr.write(f"warning: {warning}\n")
+            warn(warning)
     tables = [p for p in parts if p[0] != "value"] or list(parts)
     if form == "text":
         rows = [
@@ -134,6 +134,11 @@ def _results(parts: Sequence[tuple[str, str, Any, str]]) -> dict[str, Any]:
 def write(text: str) -> None:
     """Results go to standard output."""
     sys.stdout.write(text)
+
+
+def warn(message: object) -> None:
+    """A warning goes to standard error, in one line that no terminal acts on."""
+    sys.stderr.write(f"warning: {inert(str(message))}\n")
 
 
 def inert_writer(stream: Any) -> Callable[[str], Any]:

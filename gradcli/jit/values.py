@@ -614,12 +614,14 @@ class Values:
         for ins in self.trace.noted:
             target = self.writers.get(ins)
             if (ins.op is scalars.PICK or not is_fresh(ins)) and any(
-                v in views for v in ins.inputs()
+                self.behind(v) & views for v in ins.inputs()
             ):
                 if ins.out in self.bound:
                     raise NotTraceable("a write to a tensor that has a view")
                 views.add(ins.out)
-            if ins.recorded and any(v in views and v is not target for v in _saved(ins)):
+            if ins.recorded and any(
+                v is not target and self.behind(v) & views for v in _saved(ins)
+            ):
                 raise NotTraceable("a write to a tensor that a rule has saved")
 
 

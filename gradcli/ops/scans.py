@@ -235,7 +235,10 @@ def _shares(x: Any, out: Any, dim: int) -> tuple[Any, Any, Any]:
 
 def _logcumsumexp_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
     own, kept, lost = _shares(x, out, dim)
-    return g if kept is None else where(lost, np.nan, own * _swept_back(kept, g, dim))
+    if kept is None:
+        return g
+    swept = _swept_back(kept, g, dim)
+    return where(lost & (swept != 0), np.nan, own * swept)  # of nothing asked for it is 0
 
 
 def _logcumsumexp_jvp(tx: Any, x: Any, out: Any, dim: int) -> Any:

@@ -230,7 +230,8 @@ def _hypot_slope(x: Any, y: Any) -> Any:
     squares, apart = _squares(x, y)
     if apart is None:
         return x / np.sqrt(squares)
-    return where(apart, direction(x, np.hypot(x, y)), x / np.sqrt(_safe(squares)))
+    found = where(apart, direction(x, np.hypot(x, y)), x / np.sqrt(_safe(squares)))
+    return where((abs(x) == np.inf) & (abs(y) < np.inf), np.sign(x), found)
 
 
 def _over_squares(x: Any, y: Any) -> Any:
@@ -239,8 +240,8 @@ def _over_squares(x: Any, y: Any) -> Any:
         return x / squares
     found = x / _safe(squares)
     length = np.hypot(x, y)
-    # There the slopes themselves leave the floats: PyTorch takes 0.
-    flat = length < np.finfo(squares.dtype).tiny
+    # There the slopes themselves leave the floats: PyTorch takes 0. At infinity they are 0.
+    flat = (length < np.finfo(squares.dtype).tiny) | ((length == np.inf) & (squares == squares))
     length = where(flat, 1.0, length)
     # Entry by entry, as no entry's bits may depend on the others.
     return where(apart, where(flat, 0.0, x / length / length), found)

@@ -109,15 +109,14 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
     info = np.finfo(x.dtype)
     base = float(function(x))
     here = abs(float(x[place]))
-    size = max(1.0, here)
-    usual = float(info.eps) ** (1 / 3) * size
+    usual = _usual(x.dtype, here)
     near = _sides(function, x, place, usual, base)
     if near.gap <= 1e-3 * near.scale:
         again = _sides(function, x, place, usual / 2, base)
         if abs(again.central - near.central) <= 0.1 * enough * near.scale:
             return Slope(again.central, "smooth", again.left, again.right)
     steps = [usual * 10.0**-k for k in range(-1, 7 if x.dtype.itemsize == 8 else 3)]
-    least = 0.1 * usual * here / size
+    least = 0.1 * usual * min(1.0, here)
     while least and steps[-1] > least:  # beside a small number, steps relative to it
         steps.append(steps[-1] / 10)
     found = [_sides(function, x, place, step, base) for step in steps]
@@ -130,6 +129,11 @@ def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) 
     last = _settled(found, steps, base, info, enough)
     worse = seen.kind == "smooth" and seen.doubt < last.doubt
     return last if last.kind == "smooth" and not worse else seen
+
+
+def _usual(dtype: Any, here: float) -> float:
+    """The step of the usual size beside a number."""
+    return float(np.finfo(dtype).eps) ** (1 / 3) * max(1.0, abs(here))
 
 
 def turns(
@@ -149,7 +153,8 @@ def wavers(
     digits of the value can hide: over the usual one a fast small wave has none."""
     base, here = float(function(x)), float(x[place])
     spacing = float(np.spacing(x.dtype.type(abs(here))))
-    steps = [spacing * 10.0**k for k in range(8)]
+    usual = _usual(x.dtype, here)
+    steps = [step for step in (spacing * 10.0**k for k in range(8)) if step < usual]
     found = [_sides(function, x, place, step, base) for step in steps]
     noise = max(abs(found[0].left - rule), abs(found[0].right - rule)) * spacing
     noise, enough = max(noise, float(np.finfo(x.dtype).eps) * abs(base)), tolerance(x.dtype)

@@ -225,10 +225,23 @@ def test_files_that_are_no_rows(files):
     np.savez(files / "lengths.npz", a=np.ones(3), b=np.ones(4))
     (files / "text.npz").write_text("no archive")
     (files / "begun.npy").write_bytes(b"PK\003\004")
+    np.savez_compressed(files / "locked.npz", a=np.ones(3))
+    packed = (files / "locked.npz").read_bytes()
+    (files / "locked.npz").write_bytes(
+        packed.replace(b"PK\001\002-\003-\0\0", b"PK\001\002-\003-\0\1")
+    )
+    np.save(files / "whole.npy", np.ones((3, 3)))
+    whole = (files / "whole.npy").read_bytes()
+    for i, shape in enumerate((b"(10000", b"(9**9,)", b"(-3, 3)", b"(3, 30)", b"[[(3,3)")):
+        (files / f"broken{i}.npy").write_bytes(whole.replace(b"(3, 3)", shape))
+        with pytest.raises(Fault, match="its header") as caught:
+            open_arrays("npy", f"broken{i}.npy", ["a", "b", "c"])
+        assert caught.value.code == "E0904" and " at 0x" not in str(caught.value)
     for form, name, code in (
         ("npy", "in.npy", "E0926"), ("npy", "object.npy", "E0904"), ("npz", "text.npz", "E0904"),
         ("npz", "lengths.npz", "E0926"), ("npy", "missing.npy", "E0904"), ("npz", "-", "E0907"),
         ("npz", os.devnull, "E0904"), ("npy", "begun.npy", "E0904"),
+        ("npz", "locked.npz", "E0904"),
     ):  # fmt: skip
         with pytest.raises(Fault) as caught:
             open_arrays(form, name, None)

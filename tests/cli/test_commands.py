@@ -301,6 +301,13 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("x**2", "--x", "3", "--dtype", "float32"), 0, "agrees"),
         (("sum(tanh(x)**3)", "--x", "1,2,3", "--dtype", "float32"), 0, "agrees"),
         (("exp(x)", "--x", "80", "--dtype", "float32"), 0, "agrees"),
+        (("cross_entropy(y, tensor(0))", "--y", "1,2", "--dtype", "float32"), 0, "agrees"),
+        (("sum(sin(y)*tensor([1,1]))", "--y", "1,2", "--dtype", "float32"), 0, "agrees"),
+        (("sum(sin(y)*tensor([1,1]))", "--y", "1,2", "--dtype", "float16"), 0, "agrees"),
+        (("1e-4*sin(1e4*x).detach() + x", "--x", "1.4", "--dtype", "float32"), 1, "settle at no"),
+        (("atan2(x, y)", "--x", "1e-200", "--y", "1e-200"), 0, "agrees"),
+        (("atan(y/x)", "--x", "1e-200", "--y", "1e-200"), 0, "agrees"),
+        (("sin(x)", "--x", "5e-324"), 0, "agrees"), (("sum(x)", "--x", "1,1e-323"), 0, "agrees"),
         (("abs(x)", "--x", "1e-7"), 0, "agrees"), (("1/x", "--x", "1e-12"), 0, "agrees"),
         (("tan(x)", "--x", "1.5707963"), 0, "agrees"),
         (("reshape(x, (1,))*2", "--x", "3"), 0, "agrees"),
@@ -387,3 +394,11 @@ def test_a_warning_of_the_engine_is_one_line_on_stderr(cli, tmp_path):
     assert (done.code, done.out) == (0, "None\n")
     assert done.err.startswith("warning: The .grad attribute of a Tensor that is not a leaf")
     assert done.err.count("\n") == 1
+
+
+def test_a_warning_is_inert(cli, tmp_path):
+    (tmp_path / "r.csv").write_text("a\n1\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        done = cli("batch", "a", "--csv", "r.csv", "--quiet", "-o", "x.\x1b[31m\n")
+    assert done.code == 0 and "-o x.\\x1b[31m\\x0a: the suffixes are" in done.err

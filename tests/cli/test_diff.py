@@ -400,10 +400,33 @@ def test_a_norm_whose_order_is_a_variable(cli):
     ["class F(Function):\n    @staticmethod\n    def forward(ctx, a): return 2*a\nF.apply(x)",
      "--x", "2"],
     ["sum(conv1d(x.view(1, 1, 3), w.view(1, 1, 2))**2)", "--x", "1,2,3", "--w", "1,2"],
+    ["pad(x)", "--x", "vector:2"], ["nn.functional.pad(2)*x"], ["pad(x, 2)", "--x", "vector:2"],
+    ["sum_to(x, 2)", "--x", "vector:2"], ["put(0.6, 1.2)*x"], ["svd_lowrank(int(2))*x"],
+    *([text + "*x"] for text in (
+        "bernoulli(tensor([0.6, 0.2]))", "dropout(tensor([1.0, 2]))", "poisson(tensor([3.0, 9]))",
+        "normal(0.0, tensor([1.0, 2]))", "multinomial(tensor([0.5, 0.5]), 1)",
+        "rand_like(tensor([1.0, 2]))", "tensor([1.0, 2])[randperm(2)]",
+    )),
 ])  # fmt: skip
 def test_complex_numbers_and_fancy_indices_have_no_closed_form(cli, call):
     done = cli("diff", *call)
     assert done.code == 1 and "E0701" in done.err and not done.out
+
+
+@family("text, formula", [
+    ("sgn(0.624)*x", "d/dx  1"), ("clamp_min(0.6, 1.2)*x", "1.2"),
+    ("clamp_max(0.6, 1.2)*x", "0.6"), ("maximum(x, minimum(0.5 + b, sgn(1e2)))", "min(b + 1/2, 1)"),
+    ("sum_to(x)", "ones(n)"),
+])  # fmt: skip
+def test_functions_of_numbers_alone(cli, text, formula):
+    assert formula in cli("diff", text, "--wrt", "x").out
+
+
+def test_draws_of_a_program_need_a_seed(cli):
+    text = "y = x\nw = rand(2)\nfor i in range(2):\n    y = y*w\nsum(y)"
+    done = cli("diff", "-e", text)
+    assert done.code == 1 and "a random number without a seed has no closed form" in done.err
+    assert "dot(c1, c2)" in cli("diff", "-e", f"manual_seed(3)\n{text}").out
 
 
 def test_several_results_have_no_closed_form(cli):

@@ -721,7 +721,7 @@ APART: tuple[tuple[str, str, str], ...] = (
     ),
     (r"std\(x|abs\(torch.complex|-3\).abs", "curve", "NaN where a length is 0; 0 there"),
     (r"hypot|xlogy|xlog1py|poisson", "slope|curve", "0/0 at the origin: 0 here"),
-    (r"torch.atan2\(x,x\)", "slope", "its squares overflow"),
+    (r"torch.atan2", "slope", "its squares overflow, or are inf/inf: the limit, 0"),
     (
         r"0\*\*x|x\*\*x|torch.pow|torch.logit|torch.sinc|torch.det|linalg.det",
         "curve",

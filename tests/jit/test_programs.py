@@ -328,6 +328,15 @@ def test_twenty_thousand_random_programs_agree():
         ("b = zeros(9)\nfor i in range(9):\n    b[i] = k\n    k = k * b[i]\nk", "has saved"),
         ("b = zeros(4)\ndef f(u):\n    u[0] = k\n    return k\nf(b) + b.sum()", "else may have"),
         ("y = k * 1\nz = y\nz += 1\ny * z", "something else may have"),
+        (
+            "b = zeros(9)\nfor i in range(9):\n    b[i] = k*(b[i-1] if i > 0 else 1)\nsum(b)",
+            "a rule has saved",
+        ),
+        (
+            "b = zeros(9)\nfor i in range(9):\n    p = b[0] if k > 0 else b[1]\n"
+            "    b[i] = sum(p*k)\nsum(b)",
+            "has a view|a rule has saved",
+        ),
         ("y = exp(k)\ny *= 2\ny", "a rule has saved"),
         ("y = k * 1\nfor i in range(3):\n    y += y * y\ny", "a rule has saved"),
         ("k += 1\nk", "something else may have"),

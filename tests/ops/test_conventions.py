@@ -336,6 +336,29 @@ def test_slopes_where_x_is_infinite():
             assert way(lambda x: torch.logcumsumexp(x, 0))(torch.tensor(value)) == 1
 
 
+@pytest.mark.parametrize("x", [INF, -INF])
+@pytest.mark.parametrize("y", [0.0, -3.0])
+def test_slopes_of_angles_and_lengths_at_infinity(x, y):
+    for point in ([x, y], [y, x]):
+        for function, slope in ((torch.atan2, 0.0), (torch.hypot, math.copysign(1.0, x))):
+            for first in WAYS:
+                at = torch.tensor(point)
+                wanted = [slope if math.isinf(v) else 0.0 for v in point]
+                assert first(lambda v, f=function: f(v[0], v[1]))(at).tolist() == wanted
+                for second in WAYS:
+                    assert not second(first(lambda v, f=function: f(v[0], v[1])))(at).any()
+    for way in WAYS:
+        unknown = way(lambda v: torch.atan2(v[0], v[1]))(torch.tensor([x, NAN]))
+        assert unknown.isnan().all()
+
+
+def test_an_entry_of_minus_infinity_has_no_share_in_what_is_finite():
+    x = torch.tensor([-INF, 1.0, 2.0])
+    for way in WAYS:
+        table = way(lambda x: torch.logcumsumexp(x, 0))(x)
+        np.testing.assert_allclose(table[1:], [[0, 1, 0], [0, 0.2689414, 0.7310586]], rtol=1e-6)
+
+
 def test_a_linear_map_is_that_of_a_tangent_that_is_not_0():
     """A rule may hold 0 times the logarithm of 0 for 0; ``linearize`` records no such zero."""
     y = torch.tensor([0.0, -1.0, 0.0, 3.0])
@@ -408,26 +431,35 @@ def test_second_slopes_of_running_sums_beside_minus_infinity_are_the_same_by_eve
         assert not slopes[:2].any() and not slopes[2, 0].any(), (first, second)
 
 
-@pytest.mark.parametrize("name", ["pow", "mul", "atan2", "logaddexp", "maximum", "ldexp"])
-def test_mixed_slopes_do_not_depend_on_the_order_of_differentiation(name):
-    points = [0.0, -0.0, 1.0, 0.5, 2.0, 40.0, 1e160, 1e-160, 1e308, 1e-308, INF, 1e-5, -1.0, -0.5]
+def _slope(place, f):
+    return lambda *xy: torch.func.grad(lambda *xy: f(*xy).sum(), place)(*xy)
+
+
+def _push(place, f):
+    def pushed(x, y):
+        alone = (lambda y: f(x, y)) if place else (lambda x: f(x, y))
+        return torch.func.jvp(alone, ((x, y)[place],), (torch.ones_like(x),))[1]
+
+    return pushed
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [*((n, 2) for n in ("pow", "mul", "atan2", "logaddexp", "maximum", "ldexp")), ("pow", 3)],
+)
+def test_mixed_slopes_do_not_depend_on_the_order_of_differentiation(name, order):
+    points = [0.0, -0.0, 1.0, 0.5, 2.0, 40.0, 1e160, INF, 1e-5, -1.0, -0.5]
+    if order == 2:  # the third slopes there are beyond floats
+        points += [1e-160, 1e308, 1e-308]
     x, y = torch.cartesian_prod(*[torch.tensor(points, dtype=torch.float64)] * 2).T
-    one = torch.ones_like(x)
-
-    def slope(place, f):
-        return lambda *xy: torch.func.grad(lambda *xy: f(*xy).sum(), place)(*xy)
-
-    def push(place, f):
-        def pushed(x, y):
-            alone = (lambda y: f(x, y)) if place else (lambda x: f(x, y))
-            return torch.func.jvp(alone, ((x, y)[place],), (one,))[1]
-
-        return pushed
-
-    f = getattr(torch, name)
-    found = [
-        second(1 - place, first(place, f))(x, y)
-        for first, second in itertools.product((slope, push), repeat=2) for place in (0, 1)
-    ]  # fmt: skip
-    for other in found[1:]:
-        np.testing.assert_allclose(other, found[0], 1e-9)
+    for places in itertools.combinations_with_replacement((0, 1), order):
+        found = []
+        for turn in sorted(set(itertools.permutations(places))):
+            for modes in itertools.product((_slope, _push), repeat=order):
+                f = getattr(torch, name)
+                for mode, place in zip(modes, turn, strict=True):
+                    f = mode(place, f)
+                found.append(f(x, y))
+        if len(set(places)) > 1:
+            for other in found[1:]:
+                np.testing.assert_allclose(other, found[0], 1e-9, 1e-307)

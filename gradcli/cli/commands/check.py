@@ -133,7 +133,7 @@ class _Entries:
                     seen, unseen, fine, self.casts = wide, False, np.dtype(coarse), True
             if self.hiding and seen.kind == "smooth" and _agrees(rule, seen, fine):
                 with no_grad():
-                    if wavers(exact or function, x.astype(fine), place, rule):
+                    if wavers(function, x.astype(fine), place, rule):
                         seen = seen._replace(kind="unsettled")
             where = _where(name, place, axes)
             if unseen and not _agrees(rule, seen, fine):

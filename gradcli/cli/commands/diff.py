@@ -3,7 +3,6 @@
 # Annotations are objects here: Typer reads texts by compiling them, twice.
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -443,7 +442,7 @@ def write_text(
     line = "# " + "      ".join(notes)
     output.write((line if len(line) <= WIDTH else "# " + "\n# ".join(notes)) + "\n")
     for warning in _warnings(result, found, job):
-        sys.stderr.write(f"warning: {warning}\n")
+        output.warn(warning)
 
 
 def _warnings(result: Any, found: Mapping[str, Any] | None, job: Any) -> list[str]:

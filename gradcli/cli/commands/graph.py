@@ -10,6 +10,7 @@ from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
 from gradcli.display import graphs
+from gradcli.language.diagnostics.render import inert
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 FORMS = ("text", "dot", "json", "ir")
@@ -74,4 +75,5 @@ def _write(made: Any, folder: str) -> None:
         raise RuntimeFault("E0905", said, help="pip install gradcli[tensorboard]") from None
     except OSError as problem:
         raise ValueFault("E0904", f"cannot write {folder}: {problem.strerror}") from None
-    sys.stderr.write(f"{len(made)} nodes written; show them with: tensorboard --logdir {folder}\n")
+    said = f"{len(made)} nodes written; show them with: tensorboard --logdir {inert(folder)}\n"
+    sys.stderr.write(said)

@@ -105,13 +105,14 @@ def _lines(stream: Iterator[str], interrupts: Interrupts) -> Iterator[str]:
 def _leave(shell: Shell, folder: str | None) -> None:
     """Save the statements of a session that cannot be stopped otherwise."""
     from gradcli.cli.repl.saving import save
+    from gradcli.language.diagnostics.render import inert
 
     place = folder or os.getcwd()
     path = os.path.join(place, time.strftime("session-%Y%m%d-%H%M%S.grad"))
     try:
         os.makedirs(place, exist_ok=True)
         count = save(shell.session, path)
-        sys.stderr.write(f"\n{count} statements saved to {path}\n")
+        sys.stderr.write(f"\n{count} statements saved to {inert(path)}\n")
     except Exception as problem:
-        sys.stderr.write(f"\nthe statements could not be saved: {problem}\n")
+        sys.stderr.write(f"\nthe statements could not be saved: {inert(str(problem))}\n")
     sys.stderr.flush()

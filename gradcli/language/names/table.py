@@ -43,6 +43,8 @@ def _late(path: str) -> Any:
 
 
 _OPERATORS_FIRST = ("gather", "cholesky")
+_AS_FUNCTIONS = ("pad",)
+"""Those that only torch.nn.functional has, whose function has their required parameters."""
 
 
 def _bare_names() -> LazyTable:
@@ -59,7 +61,7 @@ def _bare_names() -> LazyTable:
     table["Tensor"] = created["tensor"]
     table.update(builtins.TABLE)
     sources = {
-        **{name: (operators.__getitem__, name) for name in operators},
+        **{name: (operators.__getitem__, name) for name in operators if name not in _AS_FUNCTIONS},
         # With PyTorch's optional parameters; gather(x, indices) here is the operator's own order,
         # and cholesky(A) is of (A + A.T)/2, which differences confirm, not of one triangle.
         **{name: (methods.COMPOSED.__getitem__, name)

@@ -10,6 +10,7 @@ or begin with ``#`` are skipped. A first row with a cell that is no number names
 
 from __future__ import annotations
 
+import ast
 import difflib
 import math
 import os
@@ -30,11 +31,7 @@ _SUFFIX = re.compile(r"(.+?\.(npy|npz|csv|tsv|txt|dat|json))(?::(.*))?\Z", re.I 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_HEADER_LIMIT = 10_000
-# The header is a Python dict literal; it is matched, never evaluated.
-_NPY_DESCR = re.compile(r"'descr'\s*:\s*'([<>|=]?)([a-zA-Z?])(\d{0,3})'")
-_NPY_ORDER = re.compile(r"'fortran_order'\s*:\s*(True|False)")
 _INF = float("inf")
-_NPY_SHAPE = re.compile(r"'shape'\s*:\s*\(([\d,\s]*)\)")
 
 
 class _Trouble(Exception):
@@ -115,40 +112,50 @@ def _nearest_file(place: str) -> str | None:
 # -- NumPy's formats ----------------------------------------------------------------------------
 
 
-def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
-    """One array in NPY format, of which `available` bytes can be read."""
+def npy_header(stream) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """The shape in the header of an NPY file, whether columns come first, and the dtype.
+
+    Leaves the stream at the data. Raises ValueError for what is no such header.
+    """
     head = stream.read(8)
     if head[:6] != _NPY_MAGIC or len(head) < 8 or head[6] not in (1, 2, 3):
-        raise _Trouble(f"{shown} is not an NPY file")
-    width = 2 if head[6] == 1 else 4
-    length = int.from_bytes(stream.read(width), "little")
+        raise ValueError("it is not an NPY file")
+    length = int.from_bytes(stream.read(2 if head[6] == 1 else 4), "little")
     if length > _NPY_HEADER_LIMIT:
-        raise _Trouble(f"{shown}: its header is longer than {_NPY_HEADER_LIMIT} bytes")
-    header = stream.read(length).decode("latin-1")
-    descr, order, sizes = (p.search(header) for p in (_NPY_DESCR, _NPY_ORDER, _NPY_SHAPE))
-    if descr and descr[2] == "O":
-        said = f"{shown} holds Python objects, which only pickle reads"
-        raise _Trouble(said, "save numbers: numpy.save(name, array.astype(float))")
-    if not (descr and order and sizes):
-        raise _Trouble(f"{shown}: its header does not describe an array of numbers")
-    kind, itemsize = descr[2], int(descr[3] or 1)
+        raise ValueError(f"its header is longer than {_NPY_HEADER_LIMIT} bytes")
+    text = stream.read(length).decode("utf-8" if head[6] == 3 else "latin-1")
+    try:  # a literal is read, and nothing evaluated
+        header = ast.literal_eval(text.strip())
+        shape, columns_first = tuple(header["shape"]), bool(header["fortran_order"])
+        dtype = np.lib.format.descr_to_dtype(header["descr"])
+    except (ValueError, TypeError, LookupError, SyntaxError, MemoryError, RecursionError):
+        raise ValueError("its header does not describe an array") from None
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which only pickle reads")
+    if len(shape) > 32 or not all(type(n) is int and 0 <= n < 10**18 for n in shape):
+        raise ValueError("its header claims an impossible shape")
+    return shape, columns_first, dtype
+
+
+def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
+    """One array in NPY format, of which `available` bytes can be read."""
+    try:
+        shape, columns_first, dtype = npy_header(stream)
+    except ValueError as error:
+        raise _Trouble(f"{shown}: {error}") from None
+    kind, itemsize = dtype.kind, dtype.itemsize
     if (kind, itemsize) not in _NPY_TYPES:
-        raise _Trouble(f"{shown} holds {kind}{itemsize}, which are not numbers read here")
-    texts = [size for size in sizes[1].replace(" ", "").split(",") if size]
-    if len(texts) > 32 or any(len(size) > 18 for size in texts):
-        raise _Trouble(f"{shown}: its header claims an impossible shape")
-    shape = tuple(map(int, texts))
+        raise _Trouble(f"{shown} holds {dtype}, which are not numbers read here")
     count = math.prod(shape)
     check_bytes(count, max(itemsize, 8), max_bytes)
-    if 8 + width + length + count * itemsize > available:
+    if stream.tell() + count * itemsize > available:
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
     data = bytearray(count * itemsize)
     if stream.readinto(data) != len(data):
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
-    layout: Literal["F", "C"] = "F" if order[1] == "True" else "C"
+    layout: Literal["F", "C"] = "F" if columns_first else "C"
     if kind == "b":  # a byte other than 0 and 1 would be a bool that is neither
         return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=layout)
-    dtype = np.dtype((descr[1] if descr[1] in "<>" else "") + kind + str(itemsize))
     return (
         np.frombuffer(data, dtype)
         .reshape(shape, order=layout)

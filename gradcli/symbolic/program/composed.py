@@ -13,6 +13,8 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine.dtypes import DType, bool_, float64
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.declaration.infix import put_signs
@@ -206,6 +208,7 @@ class _Expansion:
     def _number(self, value: Any) -> int:
         if isinstance(value, Extent):
             return self._kept(Step("size", self.step.node, value=value)).place
+        value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, bool | int | float | Fraction):
             exact = value if isinstance(value, float) else Fraction(value)
             shown = int(value) if isinstance(value, bool | Fraction) else value
@@ -245,9 +248,9 @@ def expand(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> 
         found = function(*args, **options)
     except Fault as fault:
         raise at(fault, unifier.source, step.node) from None
-    except (AttributeError, TypeError, ValueError, OverflowError):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         found = None
-    if isinstance(found, bool | int | float):
+    if isinstance(found, bool | int | float | np.generic):
         return work._number(found)
     if not isinstance(found, Stand):
         raise no_closed_form(f"`{name.lstrip('_')}`", unifier.source, step.node)

@@ -19,15 +19,8 @@ def composed_function(checked: Checked, func: n.Node, name: str) -> Any:
             return checked.imported[func.id]
     elif held := checked.in_module(func):
         found = namespace(checked.modules[held[0].id])
-        return None if found is None else _looked_up(found, held[1])
+        return None if found is None else found.get(held[1])
     return NAMES.get(name) or CALLED.get(name)
-
-
-def _looked_up(table: Any, name: str) -> Any:
-    try:
-        return table[name]
-    except KeyError:
-        return None
 
 
 @functools.lru_cache(maxsize=1)

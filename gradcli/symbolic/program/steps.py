@@ -458,7 +458,7 @@ class _Flattening:
             bounds = [*args[1:], *(k.value for k in node.keywords)]
             return not all(map(self.is_literal, bounds))
         asked = {k.name for k in node.keywords}
-        if own is None or (op.formula is not None and not op.public):
+        if own is None or not (op.public or op.variadic):
             return own is not None
         if asked <= op.params.keys():
             return not op.variadic and op.arity + len(op.params) < len(args) <= own.co_argcount

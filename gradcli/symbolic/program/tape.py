@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.language.compile.resolve import check
 from gradcli.language.runtime.run import Limits, Outcome, Program
@@ -13,7 +14,7 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.symbolic.program import path as path  # what a Pair can do
 from gradcli.symbolic.program.conditions import Condition
 from gradcli.symbolic.program.path import Pair, Tape
-from gradcli.symbolic.unsupported import at
+from gradcli.symbolic.unsupported import at, no_closed_form
 
 NEEDS_VALUES = "E0703"
 
@@ -34,7 +35,18 @@ def follow(
         tensor = as_tensor(value)
         traced = tensor.dtype.differentiable and name not in fixed
         given[name] = tape.variable(name, tensor) if traced else tensor
-    done = program.run(given, limits=limits, instead=tape.made)
+    unseeded = random.generator()
+
+    def made(make: Any, shape: Any) -> Any:
+        if random.generator() is unseeded:  # other numbers at each point that is followed
+            raise no_closed_form("a random number without a seed")
+        return make(shape)
+
+    drawing = random.drawing.set(random.Drawing(made, "different"))
+    try:
+        done = program.run(given, limits=limits, instead=tape.made)
+    finally:
+        random.drawing.reset(drawing)
     found = result_of(program, done, of)
     if not isinstance(found, Pair):
         found = Pair(tape, tape.place(found), found)

@@ -387,7 +387,7 @@ def _tile(u: Any, s: Step, inner: list[Shape]) -> Shape:
 
 @shape_rule("sum_to")
 def _sum_to(u: Any, s: Step, inner: list[Shape]) -> Shape:
-    wanted = s.params["shape"]
+    wanted = s.params.get("shape", ())
     kept = inner[0][len(inner[0]) - len(wanted) :]
     for d, size in zip(kept, wanted, strict=True):
         if d is not None and size != 1:
@@ -412,7 +412,7 @@ def rank_of(s: Step, inner: list[int | None]) -> int | None:
     if s.op == "unsqueeze":
         return first + 1
     if s.op in ("expand", "sum_to", "reshape"):
-        return len(listed(s.params["shape"]))
+        return len(listed(s.params.get("shape", ())))
     return first
 
 
