@@ -727,7 +727,11 @@ APART: tuple[tuple[str, str, str], ...] = (
         "curve",
         "0*inf in its second derivative",
     ),
-    (r"log_ndtr|logit|ldexp", "slope", "the limit, the formula's slope, a power of whole numbers"),
+    (
+        r"log_ndtr|logit|ldexp|torch.pow\(torch.full_like\(x,float\('inf'\)\),x\)",
+        "slope",
+        "the limit, the formula's slope, a power of whole numbers",
+    ),
     (r"log_ndtr", "curve", "-1 far below 0, where its quotient is 0 over 0"),
     (
         r"logaddexp|logcumsumexp|cumprod|torch.prod|asinh|softsign|log\(torch.complex\(x\[0\]",

@@ -306,6 +306,7 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
      "the quotient overflows; fmod is exact"),
     (r"torch.atan2", "slope", lambda g, w, x, y: np.hypot(x, y) < 1e-19, "its squares underflow"),
     (r"torch.atan2", "slope", lambda g, w, x, y: np.hypot(x, y) == np.inf, "inf/inf: the limit, 0"),
+    (r"torch.pow", "slope", lambda g, w, x, y: (g == 0) & np.isnan(w), "0*inf: the limit, 0"),
     (r"torch.(acosh|asinh)", "slope", lambda g, w, x: np.abs(x) > 1e19, "its square overflows"),
     (r"hypot", "slope", _nan, "0/0 at the origin; 0 here, as norm has it"),
     (r"logaddexp2", "value", lambda g, w, x, y: np.abs(g - w) < 1e-15, "a rounded 0"),
