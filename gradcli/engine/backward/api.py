@@ -167,7 +167,7 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
     node = self if own is None else own(self)
     if node.saved.__class__ is Freed and own is None:
         raise freed(node)
-    g: Any = gradients[0] if expected == 1 else Cotangents(list(gradients))
+    g: Any = gradients[0] if node.ports is None else Cotangents(list(gradients))
     if node.leaf:
         deliver(node, g if g is None else _given(g, 0, node, mode.grad), mode.grad, alone=True)
         return ()

@@ -449,3 +449,10 @@ def test_a_hook_of_a_composed_function_replaces_the_gradients_of_its_inputs(name
         torch.testing.assert_close(run(lambda gi, go: tuple(new), **how), new)
     written = run(lambda gi, go: [g.mul_(5) for g in gi] and None)
     torch.testing.assert_close(written, [5 * g for g in right])
+
+
+@pytest.mark.parametrize("cut", [lambda b: b.split(2, 1), lambda b: b[:, :1].unbind(1)])
+def test_the_node_of_a_single_piece_can_be_called(cut):
+    b = torch.ones(3, 2, requires_grad=True) * 2
+    (piece,) = cut(b)
+    assert piece.grad_fn(torch.ones_like(piece)).sum() == piece.numel()
