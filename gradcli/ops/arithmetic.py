@@ -362,6 +362,10 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     # In a formula ``t`` is a symbol, which has no dtype.
     if getattr(t, "dtype", None) is None:
         return t * where(y == 0, 0.0, y * pow(x, y - 1))
+    if isinstance(t, np.ndarray | np.generic):  # mostly there is no edge among the entries
+        found = t * (y * _power(x, y - 1))
+        if np.isfinite(found).all():
+            return found
     lost = logical_and(y == 0, isnan(t))  # x**0 moves by nothing that arrives
     return where(lost, 0.0, along(t, power_slope(x, y)))
 
@@ -381,6 +385,10 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
         return t * (out * (math.log(x) if x > 0 else math.nan))
     if getattr(t, "dtype", None) is None:
         return t * (out * _log_of_base(x, y))
+    if isinstance(t, np.ndarray | np.generic):
+        found = t * (out * np.log(x))
+        if np.isfinite(found).all():
+            return found
     return along(t, power_log(x, y, out))
 
 
