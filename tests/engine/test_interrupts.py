@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import gradcli as torch
+from gradcli.engine.backward.traverse import _depth
 from gradcli.engine.creation.generator import drawing
 from gradcli.engine.grad_mode import State, current, pushing, restore, transformed
 from gradcli.transforms.levels import running
@@ -81,6 +82,7 @@ def packs(x):
 @pytest.mark.parametrize("work", [
     Twice.apply, Thrice.apply,
     lambda x: torch.func.grad(lambda t: (t * t).sum())(x.detach()),
+    lambda x: torch.autograd.grad(Twice.apply(x).sum(), x),
     lambda x: torch.func.vmap(lambda t: t * 2)(x.detach()),
     lambda x: torch.func.jvp(lambda t: t * 2, (x.detach(),), (x.detach(),)),
 ])  # fmt: skip
@@ -91,6 +93,7 @@ def test_modes_are_what_they_were(work):
         try:
             assert modes(current()) == modes(state)
             assert not (transformed.by or running.vmaps or drawing.get())
+            assert (_depth.passes, _depth.final) == (0, None)
         finally:
             restore(state)
             pushing.clear()  # an end may be cut short too; the level is nobody's then
