@@ -497,7 +497,7 @@ class set_grad_enabled(_Told):
 
     def __init__(self, mode: bool) -> None:
         super().__init__(mode)
-        self._turn()
+        super().__enter__()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         self.__exit__()  # a decorator switches for the calls only
@@ -505,14 +505,8 @@ class set_grad_enabled(_Told):
 
     def __enter__(self) -> None:
         before = self.previous[0]
-        self._turn()
+        super().__enter__()
         self.previous = before, self.previous[1]
-
-    def _turn(self) -> None:
-        state = current()
-        inside = state.recording(self.value, state.inference)
-        self.previous = state, inside
-        restore(inside)
 
 
 class set_multithreading_enabled(_Told):

@@ -109,7 +109,8 @@ class Choices:
         saved = self.kept.get(node, node.saved)
         known = saved.__class__ is not Freed and not hasattr(saved, "entries")  # nor packed
         if (node.masks or op.kind in MOVES) and known:
-            make, kind, (_, slots), *_ = object.__reduce_ex__(node, 2)
+            reduced: Any = object.__reduce_ex__(node, 2)
+            make, kind, (_, slots), *_ = reduced
             whole = make(*kind)
             for name, value in (slots | {"saved": saved}).items():
                 setattr(whole, name, value)
