@@ -60,7 +60,7 @@ def functional_call(
     named stays as it is, and names that the module has not are attributes for the call; with
     ``strict`` either raises RuntimeFault (E0304). One dict receives what the module assigned to the
     names in it. Raises AttributeError for a name inside a module that is not there, and TypeError
-    for what is no tensor, given or replaced.
+    for what is no tensor, given or replaced. Threads that call one module take turns.
 
     Example:
         >>> import gradcli as torch

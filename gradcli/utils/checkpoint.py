@@ -23,7 +23,16 @@ from gradcli.engine.backward.traverse import Towards
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.custom_function.function import Function
-from gradcli.engine.grad_mode import enable_grad, mode, no_grad, pushing, pushing_again, transformed
+from gradcli.engine.grad_mode import (
+    current,
+    enable_grad,
+    mode,
+    no_grad,
+    pushing,
+    pushing_again,
+    restore,
+    transformed,
+)
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.record.saved_tensor_hooks import refuse_written, saved_tensors_hooks
 from gradcli.engine.source_location import warn
@@ -329,9 +338,13 @@ def checkpoint(
         early_stop if _local.early_stop is None else _local.early_stop,
         determinism_check == "default", debug if _local.debug is None else _local.debug,
     )  # fmt: skip
+    state = current()
     try:
         with saved_tensors_hooks(run.pack, run.unpack), first:
             return function(*args, **kwargs)
+    except BaseException:
+        restore(state)  # an interrupt may have come between the hooks and their ``with``
+        raise
     finally:
         run.running = False
 

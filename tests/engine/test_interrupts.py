@@ -18,6 +18,7 @@ from gradcli.engine.backward.traverse import _depth
 from gradcli.engine.creation.generator import drawing
 from gradcli.engine.grad_mode import State, current, pushing, restore, transformed
 from gradcli.transforms.levels import running
+from gradcli.utils.checkpoint import checkpoint
 
 PACKAGE = os.path.dirname(torch.__file__)
 
@@ -82,6 +83,7 @@ def packs(x):
 @pytest.mark.parametrize("work", [
     Twice.apply, Thrice.apply,
     lambda x: torch.func.grad(lambda t: (t * t).sum())(x.detach()),
+    lambda x: checkpoint(torch.sin, x, use_reentrant=False),
     lambda x: torch.autograd.grad(Twice.apply(x).sum(), x),
     lambda x: torch.func.vmap(lambda t: t * 2)(x.detach()),
     lambda x: torch.func.jvp(lambda t: t * 2, (x.detach(),), (x.detach(),)),
