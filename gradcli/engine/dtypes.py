@@ -165,6 +165,9 @@ class Layout:
     def __repr__(self) -> str:
         return f"gradcli.{self.name}"
 
+    def __reduce__(self) -> str:
+        return self.name
+
 
 strided = Layout("strided")
 contiguous_format, preserve_format, channels_last, channels_last_3d = (

@@ -269,13 +269,32 @@ def pushing_again(levels: frozenset[int]) -> Iterator[None]:
         end_pushing(levels)
 
 
+def unrecorded(function: Callable[..., Any], *args: Any) -> Any:
+    """What ``function(*args)`` gives with nothing recorded; other modes that it sets stay set.
+
+    One call of C code ends it, so that an interrupt cannot leave the gradient mode off.
+    """
+    before = current()
+    after = inside = before.recording(False, before.inference)
+    try:
+        restore(inside)
+        try:
+            return function(*args)
+        finally:
+            after = current()
+    finally:
+        restore(before)
+        if after is not inside:
+            restore(after.recording(before.enabled, after.inference))
+
+
 @contextlib.contextmanager
 def outside_inference() -> Iterator[None]:
     """Inside, inference mode is off where it is on, and nothing is recorded there."""
     state = current()
-    if state.inference:
-        restore(state.recording(False, False))
     try:
+        if state.inference:
+            restore(state.recording(False, False))
         yield
     finally:
         if state.inference:
@@ -284,13 +303,20 @@ def outside_inference() -> Iterator[None]:
 
 @contextlib.contextmanager
 def transforming(transform: Transform) -> Iterator[None]:
-    """Inside, a function is run by ``transform``: out of inference mode."""
-    transformed.by.append(transform)
+    """Inside, a function is run by ``transform``: out of inference mode.
+
+    An exception leaves the modes as they were: it may be an interrupt of a switch inside.
+    """
+    before, state = transformed.by, current()
     try:
+        transformed.by = [*before, transform]
         with outside_inference():
             yield
+    except BaseException:
+        restore(state)
+        raise
     finally:
-        transformed.by.pop()
+        transformed.by = before
 
 
 @contextlib.contextmanager
@@ -471,7 +497,7 @@ class set_grad_enabled(_Told):
 
     def __init__(self, mode: bool) -> None:
         super().__init__(mode)
-        self._turn()
+        super().__enter__()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         self.__exit__()  # a decorator switches for the calls only
@@ -479,14 +505,8 @@ class set_grad_enabled(_Told):
 
     def __enter__(self) -> None:
         before = self.previous[0]
-        self._turn()
+        super().__enter__()
         self.previous = before, self.previous[1]
-
-    def _turn(self) -> None:
-        state = current()
-        inside = state.recording(self.value, state.inference)
-        self.previous = state, inside
-        restore(inside)
 
 
 class set_multithreading_enabled(_Told):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from threading import RLock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gradcli.engine.grad_mode import transformed
 from gradcli.engine.tensor.storage import Slots
@@ -20,6 +22,8 @@ __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_s
 
 
 _MISSING = object()
+_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""Of each module, held while a call has its values in it: other threads that call it so wait."""
 
 
 def _swap(module: Module, path: str, value: Any) -> Any:
@@ -56,7 +60,7 @@ def functional_call(
     named stays as it is, and names that the module has not are attributes for the call; with
     ``strict`` either raises RuntimeFault (E0304). One dict receives what the module assigned to the
     names in it. Raises AttributeError for a name inside a module that is not there, and TypeError
-    for what is no tensor, given or replaced.
+    for what is no tensor, given or replaced. Threads that call one module take turns.
 
     Example:
         >>> import gradcli as torch
@@ -77,42 +81,43 @@ def functional_call(
         said = "appeared in multiple dictionaries; behavior of functional call is ambiguous"
         raise bad_argument(f"{twice} {said}")
     given = dicts[0] if len(dicts) == 1 else {n: t for found in dicts for n, t in found.items()}
-    own: dict[str, Any] = {}
-    if tie_weights or strict:
-        own |= module.named_parameters(remove_duplicate=False)
-        own |= module.named_buffers(remove_duplicate=False)
-    values = dict(given)
-    if tie_weights:
-        shared: dict[int, Any] = {}
-        for name in values.keys() & own.keys():
-            if shared.setdefault(id(own[name]), values[name]) is not values[name]:
-                tied = sorted(n for n in values if n in own and own[n] is own[name])
-                said = f"multiple values for keys {tied}, which are tied. Consider using"
-                raise bad_argument(f"functional_call got {said} tie_weights=False")
-        values |= {name: shared[id(t)] for name, t in own.items() if id(t) in shared}
-    if strict and values.keys() != own.keys():
-        more, missing = values.keys() - own.keys(), own.keys() - values.keys()
-        lines = [f"Error(s) in reparametrizing for {type(module).__name__}:"]
-        for title, names in (("Unexpected", more), ("Missing", missing)):
-            if names:
-                lines.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
-        raise bad_value("\n\t".join(lines))
-    args = () if args is None else args if isinstance(args, tuple) else (args,)
-    before: dict[str, Any] = {}
-    lent = transformed.lent
-    transformed.lent = [*lent, *(value for value in values.values() if value is not None)]
-    try:
-        for path, value in values.items():
-            before[path] = _swap(module, path, value)
-        return module(*args, **(kwargs or {}))
-    finally:
-        transformed.lent = lent
-        if given is parameter_and_buffer_dicts:  # what the module assigned is its next state
-            for path in given.keys() & before.keys():
-                where, _, name = path.rpartition(".")
-                given[path] = getattr(module.get_submodule(where), name, given[path])
-        for path, value in reversed(before.items()):
-            _swap(module, path, value)
+    with _LOCKS.setdefault(module, RLock()):
+        own: dict[str, Any] = {}
+        if tie_weights or strict:
+            own |= module.named_parameters(remove_duplicate=False)
+            own |= module.named_buffers(remove_duplicate=False)
+        values = dict(given)
+        if tie_weights:
+            shared: dict[int, Any] = {}
+            for name in values.keys() & own.keys():
+                if shared.setdefault(id(own[name]), values[name]) is not values[name]:
+                    tied = sorted(n for n in values if n in own and own[n] is own[name])
+                    said = f"multiple values for keys {tied}, which are tied. Consider using"
+                    raise bad_argument(f"functional_call got {said} tie_weights=False")
+            values |= {name: shared[id(t)] for name, t in own.items() if id(t) in shared}
+        if strict and values.keys() != own.keys():
+            more, missing = values.keys() - own.keys(), own.keys() - values.keys()
+            lines = [f"Error(s) in reparametrizing for {type(module).__name__}:"]
+            for title, names in (("Unexpected", more), ("Missing", missing)):
+                if names:
+                    lines.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
+            raise bad_value("\n\t".join(lines))
+        args = () if args is None else args if isinstance(args, tuple) else (args,)
+        before: dict[str, Any] = {}
+        lent = transformed.lent
+        transformed.lent = [*lent, *(value for value in values.values() if value is not None)]
+        try:
+            for path, value in values.items():
+                before[path] = _swap(module, path, value)
+            return module(*args, **(kwargs or {}))
+        finally:
+            transformed.lent = lent
+            if given is parameter_and_buffer_dicts:  # what the module assigned is its next state
+                for path in given.keys() & before.keys():
+                    where, _, name = path.rpartition(".")
+                    given[path] = getattr(module.get_submodule(where), name, given[path])
+            for path, value in reversed(before.items()):
+                _swap(module, path, value)
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:

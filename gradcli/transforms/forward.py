@@ -72,9 +72,9 @@ def jvp(
     batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
-    begin_pushing((level,))
     since = next_number()
     try:
+        begin_pushing((level,))
         with transforming(Transform(func, duals, level, since)):
             for dual in duals:
                 dual.take_tangent()

@@ -93,7 +93,7 @@ class _Run:
         arguments: list[Any] = []
         since = next_number()
         self.by = Transform(function, arguments, since=since)
-        with disable_saved_tensors_hooks(_NO_HOOKS), transforming(self.by), enable_grad():
+        with transforming(self.by), disable_saved_tensors_hooks(_NO_HOOKS), enable_grad():
             around = batches_seen(function, flatten([list(args), kwargs])[0])
             self.leaves = [leaf_of(v, outer, around) for v in found]
             mapped = {v.__gradcli_rank__ for value in found for v in operands_of(value)}

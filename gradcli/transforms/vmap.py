@@ -116,15 +116,16 @@ def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int
     """A level for values that are ``count`` side by side, until the end of the ``with``."""
     _check_randomness(randomness)
     level = next_level()
-    running.vmaps.append(Vmap(level, count, lambda value: Batched(value, level), internal))
-    drawing = random.drawing.set(_drawing(randomness, level, count))
-    running.randomness[level] = randomness
+    vmaps, drawing = running.vmaps, random.drawing.get()
     try:
+        running.vmaps = [*vmaps, Vmap(level, count, lambda value: Batched(value, level), internal)]
+        random.drawing.set(_drawing(randomness, level, count))
+        running.randomness[level] = randomness
         yield level
     finally:
-        running.vmaps.pop()
-        random.drawing.reset(drawing)
-        del running.randomness[level]
+        running.vmaps = vmaps
+        random.drawing.set(drawing)
+        running.randomness.pop(level, None)
         demote(level)
 
 

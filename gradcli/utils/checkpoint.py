@@ -23,7 +23,16 @@ from gradcli.engine.backward.traverse import Towards
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import tensor
 from gradcli.engine.custom_function.function import Function
-from gradcli.engine.grad_mode import enable_grad, mode, no_grad, pushing, pushing_again, transformed
+from gradcli.engine.grad_mode import (
+    current,
+    enable_grad,
+    mode,
+    no_grad,
+    pushing,
+    pushing_again,
+    restore,
+    transformed,
+)
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.record.saved_tensor_hooks import refuse_written, saved_tensors_hooks
 from gradcli.engine.source_location import warn
@@ -143,8 +152,9 @@ class _Run:
         self.early_stop, self.compares, self.debug = early_stop, compares, debug
         self.running = True
         self.pushing = frozenset(pushing)  # the second run may come when these have ended
-        self.found: dict[int, tuple[Tensor, int]] = {}  # with the version that was saved
-        self.found_in: Any = lambda: None  # the backward pass that asked or its group, weakly
+        # For each backward pass that asks, or group of them, by its id, while it is there: what a
+        # second run saved, with the versions. A weak reference: it holds nodes, and they hold this.
+        self.found: dict[int, tuple[Any, dict[int, tuple[Tensor, int]]]] = {}
         self.random = random.snapshot() if keep_random else None
 
     def pack(self, value: Tensor) -> int:
@@ -156,11 +166,14 @@ class _Run:
         """The tensor again: of one second run for each pass, which hands each out once, unless it
         wrote to it since: RuntimeFault (E0402)."""
         passing = mode.passing if _local.group is None else _local.group
-        if passing is None or passing is not self.found_in():
-            # Not held: it holds the nodes, and they hold this.
-            self.found_in = (lambda: None) if passing is None else weakref.ref(passing)
-            self._again()
-        if number not in self.found:
+        key, known = id(passing), self.found
+        if key in known:
+            found = known[key][1]
+        else:
+            found = self._again()
+            if passing is not None:
+                known[key] = weakref.ref(passing, lambda _: known.pop(key, None)), found
+        if number not in found:
             overlap = (
                 " Performing two backward calls that overlap (i.e. require the same saved "
                 "activation in order to compute gradients) is not allowed in one GraphExecGroup."
@@ -172,7 +185,7 @@ class _Run:
                 "so only once." + (overlap if passing is _local.group else ""),
                 help="keep what ctx.saved_tensors gave",
             )
-        value, then = self.found.pop(number)
+        value, then = found.pop(number)
         refuse_written(value._meta().version, then)
         return value
 
@@ -181,7 +194,7 @@ class _Run:
         saved = iter(self.inputs.saved_tensors)
         return tuple(next(saved, a) if isinstance(a, Plain) else a for a in self.args)
 
-    def _again(self) -> None:
+    def _again(self) -> dict[int, tuple[Tensor, int]]:
         args, found = self._given(), list[tuple[Tensor, int]]()
 
         def collect(value: Tensor) -> Tensor:
@@ -217,7 +230,7 @@ class _Run:
                     for i in others
                 )
             )
-        self.found = dict(enumerate(found))
+        return dict(enumerate(found))
 
     def _differs(self, text: str) -> CheckpointError:
         if self.debug:
@@ -325,9 +338,13 @@ def checkpoint(
         early_stop if _local.early_stop is None else _local.early_stop,
         determinism_check == "default", debug if _local.debug is None else _local.debug,
     )  # fmt: skip
+    state = current()
     try:
         with saved_tensors_hooks(run.pack, run.unpack), first:
             return function(*args, **kwargs)
+    except BaseException:
+        restore(state)  # an interrupt may have come between the hooks and their ``with``
+        raise
     finally:
         run.running = False
 

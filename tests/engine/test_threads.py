@@ -415,3 +415,31 @@ def test_transforms_of_another_thread_change_no_flag():
     )
     assert [flags(x) for x in values] == before
     assert not (kept[0] * 2).requires_grad
+
+
+def test_threads_call_one_module_with_values_of_their_own():
+    class Meeting(torch.nn.Linear):
+        def forward(self, x):
+            if x.item() == 1:  # the first waits for the second, which may not come in between
+                inside[0].set()
+                inside[1].wait(0.2)
+            else:
+                inside[1].set()
+                done.wait(0.2)
+            return super().forward(x)
+
+    module, done = Meeting(1, 1, bias=False), threading.Event()
+    inside, own = [threading.Event(), threading.Event()], module.weight
+
+    def first():
+        found = torch.func.functional_call(module, {"weight": torch.full((1, 1), 3.0)}, one)
+        done.set()
+        return found.item()
+
+    def second():
+        inside[0].wait()
+        return torch.func.functional_call(module, {"weight": torch.full((1, 1), 5.0)}, 2 * one)
+
+    one = torch.ones(1, 1)
+    assert together(first, second) == [3.0, 10.0]
+    assert module.weight is own

@@ -9,7 +9,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import forward_ad
-from gradcli.utils.checkpoint import CheckpointError, checkpoint, set_checkpoint_early_stop
+from gradcli.utils.checkpoint import CheckpointError, _Run, checkpoint, set_checkpoint_early_stop
 from gradcli.utils.data import DataLoader, Subset, TensorDataset, random_split
 from tests.support.families import family
 
@@ -257,3 +257,22 @@ def test_expanded_weights_are_drawn_as_rows():
         rows = torch.multinomial(torch.ones(4, 20), 3)
         torch.manual_seed(0)
         assert torch.equal(torch.multinomial(weights, 3), rows)
+
+
+def test_passes_over_one_checkpoint_do_not_take_each_others_values(monkeypatch):
+    """The second pass comes as that of another thread may: between a second run and its use."""
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+    y = checkpoint(lambda t: (t.sin() * t.exp()).cos() * t, x, use_reentrant=False).sum()
+    (alone,) = torch.autograd.grad(y, x, retain_graph=True)
+    again, others = _Run._again, []
+
+    def interleaved(run):
+        found = again(run)
+        if not others:
+            others.append(None)
+            others[:] = torch.autograd.grad(y, x, retain_graph=True)
+        return found
+
+    monkeypatch.setattr(_Run, "_again", interleaved)
+    (found,) = torch.autograd.grad(y, x)
+    assert torch.equal(found, alone) and torch.equal(others[0], alone)

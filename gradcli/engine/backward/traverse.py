@@ -209,18 +209,17 @@ def nested(recorded: bool, walk: Callable[..., None], *ask: Any) -> None:
         return
     before = current()
     inside = before.recording(recorded, before.inference)
-    outer, _depth.final = _depth.final, []
-    _depth.passes += 1
-    restore(inside)
+    passes, outer = _depth.passes, _depth.final
     try:
+        _depth.passes, _depth.final = passes + 1, []
+        restore(inside)
         walk(*ask)
         restore(inside)
         for callback in _depth.final:  # which may queue more
             callback()
     finally:
+        _depth.passes, _depth.final = passes, outer
         restore(before)
-        _depth.passes -= 1
-        _depth.final = outer
 
 
 def _on_a_fresh_stack(work: Callable[[], None]) -> None:

@@ -17,7 +17,6 @@ Nor does relu's slope of 0 at 0, which is a convention: that of relu(norm(x))**2
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -110,8 +109,11 @@ class Choices:
         saved = self.kept.get(node, node.saved)
         known = saved.__class__ is not Freed and not hasattr(saved, "entries")  # nor packed
         if (node.masks or op.kind in MOVES) and known:
-            whole = copy(node)
-            whole.saved = saved
+            reduced: Any = object.__reduce_ex__(node, 2)
+            make, kind, (_, slots), *_ = reduced
+            whole = make(*kind)
+            for name, value in (slots | {"saved": saved}).items():
+                setattr(whole, name, value)
             if on.__class__ is not Cotangents:
                 on = _uneven(on) * (1 + 1j if is_complex(node) else 1)
             pulled: Any = whole.pull(whole, on)

@@ -230,6 +230,12 @@ class Generator:
             self.waiting, self.started = (None if math.isnan(waiting) else waiting), started
         return self
 
+    def clone_state(self) -> Generator:
+        """Another generator, which draws from now on what this one draws."""
+        return Generator().set_state(self.get_state())
+
+    __copy__ = clone_state
+
     def words(self, count: int) -> np.ndarray:
         """``count`` words of 32 bits."""
         with _alone:

@@ -22,7 +22,7 @@ from typing import Any
 
 from gradcli.engine.custom_function.context import OF_NODE, Context
 from gradcli.engine.custom_function.node import FunctionNode, call, shown_class
-from gradcli.engine.grad_mode import mode, transformed
+from gradcli.engine.grad_mode import mode, transformed, unrecorded
 from gradcli.engine.record.composite import bottom, in_graph
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -185,19 +185,14 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *gradients: Any) -> Any:
-        before = mode.grad
         boxed = len(gradients) == 1 and isinstance(gradients[0], list)
         given = gradients[0] if boxed else gradients
         edges = [bottom(g).edge for g in given if g is not None and in_graph(g)]
         kind = FunctionNode if edges or transformed.by else _Alone
         node = getattr(ctx, "_gradcli_node", lambda: None)()
         edges += () if node is None else node.edges
-        mode.grad = False
-        try:
-            result = backward(ctx, *gradients)
-        finally:
-            mode.grad = before
-        if not before:
+        result = unrecorded(backward, ctx, *gradients)
+        if not mode.grad:
             return result
 
         def ended(r: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.custom_function.context import OF_NODE, Context, Store
-from gradcli.engine.grad_mode import current, mode, transformed
+from gradcli.engine.grad_mode import current, mode, transformed, unrecorded
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
 from gradcli.engine.graph.torch_names import with_namespace
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
@@ -235,17 +235,12 @@ def call(
     pushing = ctx is not None  # whoever gave ctx runs jvp next
     ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.edge is not None for a in args])
-    before = mode.grad
     recording = current().enabled and any(ctx.needs_input_grad)  # in inference mode too
-    mode.grad = False
-    try:
-        if definition.setup_context is None:
-            result = definition.forward(ctx, *args)
-        else:
-            result = definition.forward(*args) if made is None else made
-            definition.setup_context(ctx, args, result)
-    finally:
-        mode.grad = before
+    if definition.setup_context is None:
+        result = unrecorded(definition.forward, ctx, *args)
+    else:
+        result = unrecorded(definition.forward, *args) if made is None else made
+        unrecorded(definition.setup_context, ctx, args, result)
     outputs = list(result) if isinstance(result, tuple) else [result]
     node = None
     if recording:

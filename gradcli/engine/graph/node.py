@@ -190,6 +190,10 @@ class Node:
     def __repr__(self) -> str:
         return f"<{shown_name(self)} object at {id(self):#x}>"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Raises TypeError: a copy would leave the graph."""
+        raise TypeError(f"cannot pickle '{shown_name(self)}' object")
+
 
 class Part:
     """What stands in an Operator's place on nodes that no operator made: a name, and no rule."""

@@ -68,6 +68,25 @@ class Stale(Severed):
         return node.origin  # type: ignore[return-value]  # raises
 
 
+class BrokenOff(Severed):
+    """The place of a tensor whose memory a write in place was broken off at: any pass from there
+    to where its numbers, before or after, came from is an error."""
+
+    __slots__ = ()
+    leaf = False
+    name, pull = Stale.name, staticmethod(Stale.pull)
+
+    def __init__(self, tensor: Any, edges: tuple[Node | None, ...]) -> None:
+        super().__init__(tensor)
+        self.edges = edges
+
+    @property
+    def origin(self) -> Node:  # type: ignore[override]
+        """There is none. Raises RuntimeFault (E0402)."""
+        said = "a write in place was broken off here: the numbers and the graph may differ"
+        raise RuntimeFault("E0402", said, help="compute the tensor again")
+
+
 def output_name(edge: Any) -> str | None:
     """Which output of what a view is, without the word for its derivative: ``Output 1 of Unbind``.
 

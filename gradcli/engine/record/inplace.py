@@ -20,7 +20,7 @@ from gradcli.engine.grad_mode import current, inference_mode, mode, transformed
 from gradcli.engine.graph.level_detach import following
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more, registered
 from gradcli.engine.graph.torch_names import shown_name
-from gradcli.engine.graph.view_edges import output_name, refusal
+from gradcli.engine.graph.view_edges import BrokenOff, output_name, refusal
 from gradcli.engine.record.apply import apply, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import bottom, called, in_graph, runs_once
@@ -77,8 +77,25 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
             more(result.edge).params["called"] = name
     if mode.saving:  # an operand may be what is written to
         note_write(target.own_array())
-    np.copyto(target.own_array(), in_memory(target, result.array), casting="unsafe")
-    return _after_write(target, result, before)
+    try:
+        np.copyto(target.own_array(), in_memory(target, result.array), casting="unsafe")
+        return _after_write(target, result, before)
+    except BaseException:
+        _break_off(target, result)
+        raise
+
+
+def _break_off(target: Tensor, *others: Any) -> None:
+    """After a write that an interrupt, or want of memory, broke off: whoever saved ``target`` sees
+    it, and a gradient through what was to be recorded is an error."""
+    target._meta().version.bump()
+    if target.dtype.kind < 2:
+        count_write(target.own_array())
+    edges = tuple([bottom(v).edge for v in (target, *others) if in_graph(v)])
+    if current().grad and edges:
+        root = target if target.meta.base is None else target.meta.base
+        for tensor in (root, target, *views_of(root)):
+            tensor.edge = BrokenOff(tensor, edges)
 
 
 def _keep_apart(old: Tensor) -> None:
@@ -127,10 +144,8 @@ def _written_shortly(
         return False
     if undo.on:
         note_write(x)
+    target._meta().version.bump()  # first, since an interrupt may come between
     x[...] = found
-    target._meta().version.bump()
-    if target.dtype.kind < 2:
-        count_write(x)
     return True
 
 
@@ -164,8 +179,13 @@ def _put_shortly(target: Tensor, index: Any, value: Any) -> bool:
         return False
     if undo.on:
         note_write(target.array, index if is_basic(index) and index is not Ellipsis else None)
-    write(target.array, index, raw)
-    target._meta().version.bump()
+    version = target._meta().version
+    version.bump()  # first, since an interrupt may come between
+    try:
+        write(target.array, index, raw)
+    except Exception:
+        version.number -= 1
+        raise
     return True
 
 
@@ -235,15 +255,22 @@ def put_item(
         raw = value.array
     elif isinstance(raw, np.generic):  # NumPy refuses a number out of range, and wraps an array
         raw = np.asarray(raw)
-    write(target.own_array(), index, in_memory(target, raw))
-    twin = target._alias(value.edge if computed else None)
-    if twin.edge is None and current().grad and target.dtype.differentiable:
-        record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
-        if name is not None:
-            called(twin, name)
-        if index is not Ellipsis:
-            runs_once(twin)
-    _after_write(target, twin, old.edge)
+    written = False
+    try:
+        write(target.own_array(), index, in_memory(target, raw))
+        written = True
+        twin = target._alias(value.edge if computed else None)
+        if twin.edge is None and current().grad and target.dtype.differentiable:
+            record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
+            if name is not None:
+                called(twin, name)
+            if index is not Ellipsis:
+                runs_once(twin)
+        _after_write(target, twin, old.edge)
+    except BaseException as fault:
+        if written or not isinstance(fault, Exception):  # else it was refused
+            _break_off(target, value)
+        raise
 
 
 def overtake(target: Tensor) -> None:

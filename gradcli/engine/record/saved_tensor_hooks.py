@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from gradcli.engine import source_location
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, unrecorded
 from gradcli.engine.graph.node import Freed, Node, freed
 from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, constant, wrap
@@ -35,11 +35,7 @@ class PackedTensor:
         self.edge = edge
         version = self.version = value._meta().version
         self.then = version.number
-        before, mode.grad = mode.grad, False
-        try:
-            packed = pack(value)
-        finally:
-            mode.grad = before
+        packed = unrecorded(pack, value)
         if version.number != self.then:
             said = "A saved tensor pack hook is modifying its input in place."
             raise RuntimeFault("E0407", said, help="have the hook work on a clone()")
