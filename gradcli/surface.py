@@ -109,7 +109,8 @@ globals().update(
 max, min = _face(_torch_max, "max"), _face(_torch_min, "min")
 
 
-def solve(B: object, A: object) -> None:
+@_face
+def solve(B: _Any, A: _Any) -> None:
     """Removed from PyTorch, where it took the matrix last, and refused: see ``linalg.solve``."""
     raise _bad_value(
         "torch.solve(B, A) took the matrix last, and gave its factors too",
