@@ -146,7 +146,7 @@ _SPOKEN = {
 }  # fmt: skip
 NO_DERIVATIVE = "no derivative by a parameter is known: --wrt the others, or give x.item()"
 """The help for a variable that stands where an operator takes a number."""
-_HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}
+_HELP = {"Tensor": "tensor([...]) makes a tensor of a list, from_numpy(x) of an array"}
 
 
 def nothing_largest(name: str, dim: Any) -> RuntimeFault | IndexFault:
