@@ -119,7 +119,7 @@ def solve(B: _Any, A: _Any) -> None:
     )
 
 
-Tensor.solve = solve
+Tensor.solve = solve  # type: ignore[attr-defined]
 
 
 def set_default_device(device: object) -> None:

@@ -574,7 +574,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The tensor in the computer's own memory."""
         return self if self.device == "cpu" else wrap(self.array.get(), self.dtype)
 
-    def cuda(self, device: Any = None) -> Tensor:
+    def cuda(self, device: Any = None) -> Any:
         """The tensor on the GPU. Raises RuntimeFault (E0905) where there is none."""
         return self.to("cuda" if device is None else device)
 
