@@ -113,8 +113,7 @@ max, min = _face(_torch_max, "max"), _face(_torch_min, "min")
 def solve(B: _Any, A: _Any) -> None:
     """Removed from PyTorch, where it took the matrix last, and refused: see ``linalg.solve``."""
     raise _bad_value(
-        "torch.solve(B, A) took the matrix last, and gave its factors too",
-        help="write linalg.solve(A, B)",
+        "torch.solve(B, A) took the matrix last: write linalg.solve(A, B)",
         torch="This function was deprecated since version 1.9 and is now removed.",
     )
 
