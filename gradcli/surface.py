@@ -36,6 +36,7 @@ from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
 from gradcli.ops.errors import TypeFault as _TypeFault
+from gradcli.ops.errors import bad_value as _bad_value
 from gradcli.ops.torch_messages import not_a as _not_a
 
 Tensor = _engine.Tensor
@@ -106,6 +107,18 @@ globals().update(
     (n, _of_method(n)) for n in dir(Tensor) if n in _METHODS or (n[-1] == "_" and n[:-1] in _table)
 )
 max, min = _face(_torch_max, "max"), _face(_torch_min, "min")
+
+
+@_face
+def solve(B: _Any, A: _Any) -> None:
+    """Removed from PyTorch, where it took the matrix last, and refused: see ``linalg.solve``."""
+    raise _bad_value(
+        "torch.solve(B, A) took the matrix last: write linalg.solve(A, B)",
+        torch="This function was deprecated since version 1.9 and is now removed.",
+    )
+
+
+Tensor.solve = solve  # type: ignore[attr-defined]
 
 
 def set_default_device(device: object) -> None:

@@ -131,10 +131,12 @@ def kind_of(value: Any) -> str:
 
 
 def not_a(
-    wanted: str, name: str, argument: str, position: int, value: Any, help: str | None = None
-) -> TypeFault:
-    """The error of an argument of another kind than the one wanted."""
-    text = f"{name}(): argument {argument!r} (position {position}) must be"
+    wanted: str, name: str, argument: str, position: int | None, value: Any,
+    help: str | None = None,
+) -> TypeFault:  # fmt: skip
+    """The error of an argument of another kind than the one wanted; at None it is named alone."""
+    at = "" if position is None else f" (position {position})"
+    text = f"{name}(): argument {argument!r}{at} must be"
     said = f"{name}(): {argument} must be {_SPOKEN.get(wanted, wanted)}, not {type(value).__name__}"
     mend = help or _HELP.get(wanted)
     return bad_type(said, help=mend, torch=f"{text} {wanted}, not {kind_of(value)}")
@@ -146,7 +148,7 @@ _SPOKEN = {
 }  # fmt: skip
 NO_DERIVATIVE = "no derivative by a parameter is known: --wrt the others, or give x.item()"
 """The help for a variable that stands where an operator takes a number."""
-_HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}
+_HELP = {"Tensor": "tensor([...]) makes a tensor of a list, from_numpy(x) of an array"}
 
 
 def nothing_largest(name: str, dim: Any) -> RuntimeFault | IndexFault:

@@ -536,6 +536,8 @@ x=torch.ones(2); x.grad_fn=3
 """By the reason: what says something else than PyTorch, or is taken here."""
 
 RARE = """
+torch.nn.ModuleList(0)
+torch.nn.ParameterDict(False)
 torch.zeros(0).index_add(0, i[:1], v[:1])
 torch.nn.functional.max_pool1d(m, 1, stride=0)
 torch.nn.functional.max_pool1d(m, 0)

@@ -373,6 +373,10 @@ def _weights(given: Any, tensors: list[Any]) -> list[Any]:
     if given is None:
         return [None] * len(tensors)
     weights = list(given) if isinstance(given, tuple | list) else [given]
+    for w in weights:
+        if w is not None and not hasattr(w, "__gradcli_rank__"):
+            said = f"gradients can be either Tensors or None, but got {type(w).__name__}"
+            raise bad_type(said, help="tensor(...) makes a tensor of it")
     if len(weights) < len(tensors):
         mend = "give one gradient for each tensor, None where a scalar needs none"
         raise bad_shape(f"got {len(tensors)} tensors and {len(weights)} gradients", help=mend)
@@ -462,26 +466,21 @@ def _dtype(edge: Node, array: Any) -> DType:
     return dtype_of(array) if known is None else known
 
 
-def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
+def _given(g: Tensor, place: int, edge: Node, create_graph: bool) -> Any:
     """A cotangent of the user's, in the shape and the element type of what it weights."""
-    if not hasattr(g, "shape"):
-        raise bad_type(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-    shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
-    if shape != edge.shape:
+    if g.array.shape != edge.shape:
         raise bad_shape(
-            f"Mismatch in shape: grad_output[{place}] has a shape of {Size(shape)} and "
+            f"Mismatch in shape: grad_output[{place}] has a shape of {Size(g.array.shape)} and "
             f"output[{place}] has a shape of {Size(edge.shape)}.",
             help="the cotangent has the shape of the tensor it weights",
         )
-    dtype = _dtype(edge, g.array if isinstance(g, Tensor) else np.asarray(g))
-    if isinstance(g, Tensor) and g.dtype.is_complex is not dtype.is_complex:
+    dtype = _dtype(edge, g.array)
+    if g.dtype.is_complex is not dtype.is_complex:
         raise bad_dtype(
             "For complex Tensors, both grad_output and output are required to have the same dtype. "
             f"Mismatch in dtype: grad_output[{place}] has a dtype of {g.dtype} and output[{place}] "
             f"has a dtype of {dtype}."
         )
-    if not isinstance(g, Tensor):
-        return np.asarray(g, dtype.numpy)[()]
     if not create_graph:
         return g.array if g.dtype is dtype else g.array.astype(dtype.numpy)
     return g if g.dtype is dtype else g.to(dtype)

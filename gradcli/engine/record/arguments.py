@@ -327,8 +327,8 @@ class Parameters:
             at, item = next((i, v) for i, v in enumerate(value) if not _rank(v))
             said = f"expected Tensor as element {at} in argument {place}, but got {kind_of(item)}"
             return bad_type(said, help=f"write {self.name}([a, b]) of tensors")
-        place += not self.method
-        return not_a(wanted, self.name, self.shown.get(name, name), place, value)
+        position = None if name in self.named else place + (not self.method)
+        return not_a(wanted, self.name, self.shown.get(name, name), position, value)
 
     def test(self, name: str, scope: dict[str, Any]) -> str:
         """A condition of Python that holds where an argument needs a closer look.

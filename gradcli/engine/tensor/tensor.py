@@ -574,6 +574,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """The tensor in the computer's own memory."""
         return self if self.device == "cpu" else wrap(self.array.get(), self.dtype)
 
+    def cuda(self, device: Any = None) -> Any:
+        """The tensor on the GPU. Raises RuntimeFault (E0905) where there is none."""
+        return self.to("cuda" if device is None else device)
+
     def retain_grad(self) -> None:
         """Keep this tensor's gradient in ``grad`` though it is not a leaf. Raises E0404."""
         mend = "differentiate by that value: make it an argument of its own"

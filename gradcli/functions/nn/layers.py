@@ -281,7 +281,13 @@ def _check_channels(input: Any, count: int, *given: Any) -> None:
 
 
 def _move(running: Any, momentum: Any, value: Any) -> None:
-    """Move a running statistic towards a ``value``."""
+    """Move a running statistic towards a ``value``. Raises E0304 where that is a batch alone."""
+    if getattr(value, "batch", False) and not getattr(running, "batch", False):
+        raise bad_value(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, which "
+            "will be updated in place, were not batched.",
+            help="write track_running_stats=False",
+        )
     running.copy_(_wide(running)[0] * (1 - momentum) + momentum * value)
 
 
@@ -343,7 +349,7 @@ def group_norm(
     if len(input.shape) < 2:
         said = "Expected at least 2 dimensions for input tensor but received"
         raise bad_shape(f"{said} {len(input.shape)}")
-    if num_groups < 0:
+    if num_groups <= 0:
         raise bad_value(f"Expected num groups to be greater than 0, got {num_groups}")
     if input.shape[1] % num_groups:
         said = "Expected number of channels in input to be divisible by num_groups, but got input"

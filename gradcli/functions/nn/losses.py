@@ -65,6 +65,13 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
     return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
 
 
+def _written(loss: Any, dtype: Any, name: str) -> Any:
+    """The loss in the dtype of what it is written to. Raises RuntimeFault if that holds less."""
+    if loss.dtype.kind > dtype.kind:
+        raise no_cast(loss.dtype, dtype, f"make {name} a tensor of another dtype")
+    return loss if loss.dtype is dtype else loss.to(dtype)
+
+
 def _difference(input: Any, target: Any, kernel: str) -> Any:
     """``input - target``. Raises UnwrittenFault (E0309) where neither is real floating point."""
     wide = target if target.dtype.kind > input.dtype.kind else input
@@ -113,9 +120,7 @@ def huber_loss(
     small = 0.5 * difference * difference
     loss = _O["where"](size < delta, small, delta * (arithmetic.nan_in_slope(size) - 0.5 * delta))
     if weight is None:
-        if loss.dtype.kind > input.dtype.kind:
-            raise no_cast(loss.dtype, input.dtype, "write input.float()")
-        loss = loss if loss.dtype is input.dtype else loss.to(input.dtype)
+        loss = _written(loss, input.dtype, "input")
         return reduced(loss, reduction, "HuberLossBackward0", input, target)
     return reduced(loss * weight, reduction)  # PyTorch's mean counts entries here, not weights
 
@@ -155,9 +160,9 @@ def binary_cross_entropy(
             mend = "binary_cross_entropy_with_logits takes any numbers"
             raise bad_value(f"all elements of {name} should be between 0 and 1", help=mend)
     loss = _O["bernoulli_nll"](input, target)
-    if weight is not None:  # PyTorch writes the product to the loss, whose dtype stays
+    if weight is not None:  # PyTorch writes the product to the loss, but for batches
         weighted = loss * weight
-        loss = weighted if weighted.dtype is loss.dtype else weighted.to(loss.dtype)
+        loss = weighted if is_batch(weighted) else _written(weighted, loss.dtype, "weight")
     return reduced(loss, reduction, "BinaryCrossEntropyBackward0", input, target)
 
 
@@ -171,14 +176,11 @@ def binary_cross_entropy_with_logits(
     if tuple(input.shape) != tuple(target.shape):
         said = f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         raise ValueFault("E0301", said)
-    batch = is_batch(input) or is_batch(target)  # there nothing is written to what target's is
-    if target.dtype.kind < 2 and not batch:
-        raise no_cast(input.dtype, target.dtype, "write target.float()")
     loss = _O["logit_nll"](input, target)
     if pos_weight is not None:
         loss = loss - (pos_weight - 1) * target * _O["logsigmoid"](input)
     loss = loss if weight is None else loss * weight
-    loss = loss if batch or loss.dtype is target.dtype else loss.to(target.dtype)
+    loss = loss if is_batch(loss) else _written(loss, target.dtype, "target")
     return reduced(loss, reduction, "BinaryCrossEntropyWithLogitsBackward0", input, target)
 
 

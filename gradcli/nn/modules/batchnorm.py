@@ -74,11 +74,11 @@ class _Norm(Normed):
 
 
 class _BatchNorm(_Norm):
-    ranks: tuple[int, ...] = ()
+    rank = 1
 
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` normalised over all but the channels."""
-        check_rank(input, self.ranks)
+        check_rank(input, (2, 3) if self.rank == 1 else (self.rank + 2,))
         momentum = self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
@@ -92,22 +92,10 @@ class _BatchNorm(_Norm):
         )  # fmt: skip
 
 
-class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of ``(N, C)`` or ``(N, C, L)``."""
-
-    ranks = (2, 3)
-
-
-class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of ``(N, C, H, W)``."""
-
-    ranks = (4,)
-
-
-class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of ``(N, C, D, H, W)``."""
-
-    ranks = (5,)
+BatchNorm1d, BatchNorm2d, BatchNorm3d = in_ranks(
+    _BatchNorm, "BatchNorm",
+    "Batch normalisation of ``(N, C, ...)``, {rank} dimensions behind the channels (1d: or none).",
+)  # fmt: skip
 
 
 class _InstanceNorm(_Norm):

@@ -134,7 +134,7 @@ class ModuleList(_Numbered):
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules or ())
+        self.extend(() if modules is None else modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
@@ -159,7 +159,7 @@ class _Named:
 
     def __init__(self, values: Any = None) -> None:
         super().__init__()
-        self.update(values or {})
+        self.update({} if values is None else values)
 
     _kind = "_modules"  # which of a module's dicts it shows
     __setitem__: Callable[..., None]

@@ -55,9 +55,8 @@ class _Lazy(Module):
         self, input: Tensor, *further: Any, **options: Any
     ) -> Any:
         """Become the full layer, for inputs of that size, and call it."""
-        rank = getattr(self, "rank", None)
-        unbatched = rank is not None and input.ndim == rank + 1
-        size = input.shape[-1 if rank is None and self.size == "in_features" else 1 - unbatched]
+        unbatched = self.size == "in_channels" and input.ndim == self.rank + 1
+        size = input.shape[-1 if self.size == "in_features" else 1 - unbatched]
         if self.has_uninitialized_params():
             self._materialize(size)
         del self.__dict__["_given"]

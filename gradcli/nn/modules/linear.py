@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.functions.nn import layers
+from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import reserve
@@ -64,7 +64,7 @@ class Linear(Weighted):
 
     def forward(self, input: Tensor) -> Tensor:
         """``(..., in_features)`` to ``(..., out_features)``."""
-        return layers.linear(input, self.weight, self.bias)
+        return F.linear(input, self.weight, self.bias)
 
 
 class Bilinear(Weighted):
@@ -95,4 +95,4 @@ class Bilinear(Weighted):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """``(..., in1)`` and ``(..., in2)`` to ``(..., out_features)``."""
-        return layers.bilinear(input1, input2, self.weight, self.bias)
+        return F.bilinear(input1, input2, self.weight, self.bias)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
-from gradcli.engine import Tensor
 from gradcli.nn.modules.module import Module
 
 
@@ -42,10 +41,13 @@ def module_of(
 
     def __init__(self: Module, *args: Any, **given: Any) -> None:
         Module.__init__(self)
-        bound = signature.bind(*args, **given)
+        try:
+            bound = signature.bind(*args, **given)
+        except TypeError as fault:
+            raise TypeError(f"{name}.__init__() {fault}") from None
         bound.apply_defaults()
         for key, value in bound.arguments.items():
-            if isinstance(value, Tensor):  # the weights of classes move with the module
+            if key.endswith("weight"):  # those of classes move with the module
                 self.register_buffer(key, value)
             else:
                 setattr(self, key, value)

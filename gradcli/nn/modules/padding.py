@@ -31,16 +31,9 @@ class _Padding(Module):
         """The input with entries around its last dimensions."""
         if self.mode == "constant":
             return F.pad(input, self.padding, "constant", self.value)
+        if self.mode == "circular":  # PyTorch's look at the input's dimensions first
+            check_rank(input, (self.rank + 1, self.rank + 2))
         return F.pad(input, self.padding, self.mode)
-
-
-class _Circular(_Padding):
-    """Those that look at the input's dimensions first."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input with entries around its last dimensions."""
-        check_rank(input, (self.rank + 1, self.rank + 2))
-        return super().forward(input)
 
 
 class _Constant(_Padding):
@@ -65,5 +58,5 @@ ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = in_ranks(
     _Padding, "ReplicationPad", _DOC, mode="replicate"
 )
 CircularPad1d, CircularPad2d, CircularPad3d = in_ranks(
-    _Circular, "CircularPad", _DOC, mode="circular"
+    _Padding, "CircularPad", _DOC, mode="circular"
 )

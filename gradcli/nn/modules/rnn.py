@@ -99,7 +99,7 @@ class _Cell(_Recurrent):
         if isinstance(hx, tuple):
             named = {"input": input, **{f"hx[{i}]": v for i, v in enumerate(hx)}}
         for name, v in named.items():
-            if v is not None and v.ndim not in (1, 2):
+            if v is not None and v.dim() not in (1, 2):
                 said = f"Expected {name} to be 1D or 2D, got {v.ndim}D instead"
                 raise ValueFault("E0301", f"{type(self).__name__}: {said}")
         if input.shape[-1] != self.input_size:
@@ -208,7 +208,7 @@ class _Layers(_Recurrent):
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """Every output of the last layer, and the last state of each layer."""
-        if input.ndim not in (2, 3):
+        if input.dim() not in (2, 3):
             said = f"Expected input to be 2D or 3D, got {input.ndim}D instead"
             raise ValueFault("E0301", f"{type(self).__name__}: {said}")
         weight = next(self.parameters())

@@ -7,7 +7,8 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import empty
 from gradcli.engine.grad_mode import no_grad
-from gradcli.functions.nn import embedding
+from gradcli.functions.nn.embedding import padding_row
+from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
@@ -32,7 +33,7 @@ class _Table(Module):
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
-            padding_idx = embedding.padding_row(padding_idx, num_embeddings)
+            padding_idx = padding_row(padding_idx, num_embeddings)
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
@@ -79,7 +80,7 @@ class Embedding(_Table):
 
     def forward(self, input: Tensor) -> Tensor:
         """Whole numbers of any shape to vectors: one more dimension."""
-        return embedding.embedding(
+        return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
             self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
@@ -126,7 +127,7 @@ class EmbeddingBag(_Table):
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         """Bags of whole numbers to a vector each."""
-        return embedding.embedding_bag(
+        return F.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
             self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
         )  # fmt: skip

@@ -290,7 +290,7 @@ class State:
 
     def cuda(self, device: Any = None) -> Any:
         """On the GPU."""
-        return self._converted(lambda t: t.cuda())
+        return self._converted(lambda t: t.to("cuda" if device is None else device))
 
 
 def check_ends(module: Any) -> None:

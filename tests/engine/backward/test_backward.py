@@ -168,11 +168,20 @@ def test_a_non_scalar_needs_its_cotangent():
         (2 * x).backward(torch.ones(3))
 
 
-def test_the_cotangent_may_be_an_array_and_is_cast():
+def test_the_cotangent_is_a_tensor_and_is_cast():
     x = leaf([1.0, 2.0])
-    (2 * x).backward(np.array([1.0, 3.0]))
+    (2 * x).backward(torch.tensor([1.0, 3.0], dtype=torch.float64))
     assert x.grad.tolist() == [2, 6]
     assert x.grad.dtype is torch.float32
+    array = np.ones(2)
+    for asked in (
+        lambda: (2 * x).backward(array),
+        lambda: torch.autograd.backward([2 * x], [array]),
+        lambda: torch.autograd.grad(2 * x, x, array),
+        lambda: torch.autograd.grad(2 * x, x, [array]),
+    ):
+        with pytest.raises(TypeError, match="gradients can be either Tensors or None"):
+            asked()
 
 
 def test_one_entry_of_any_rank_needs_no_cotangent():
