@@ -1941,3 +1941,14 @@ def test_what_linearize_records_under_no_grad_goes_through_views():
         with torch.no_grad():
             _, push = torch.func.linearize(function, x)
         torch.testing.assert_close(push(along), torch.func.jvp(function, (x,), (along,))[1])
+
+
+def test_a_pulled_gradient_leads_through_the_value_that_its_rule_reads():
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    value, pull = torch.func.vjp(torch.exp, x)
+    hooked = []
+    value.register_hook(hooked.append)
+    (pulled,) = pull(torch.tensor([1.0, 3.0], dtype=torch.float64))
+    by_value, by_x = torch.autograd.grad(pulled.sum(), [value, x])
+    assert by_value.tolist() == [1, 3] and len(hooked) == 1
+    np.testing.assert_allclose(by_x, [np.e, 3 * np.e**2])
