@@ -7,10 +7,12 @@ may be anything that a tensor may: a batch of ``vmap``, a tangent, a tensor bein
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from threading import RLock
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import finalize
 
 from gradcli.engine.grad_mode import transformed
 from gradcli.engine.tensor.storage import Slots
@@ -22,8 +24,28 @@ __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_s
 
 
 _MISSING = object()
-_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-"""Of each module, held while a call has its values in it: other threads that call it so wait."""
+_locks: dict[int, Any] = {}
+"""Of each module, by its id: a module may be no key."""
+_called: ContextVar[frozenset[int]] = ContextVar("called", default=frozenset())
+
+
+@contextmanager
+def _turn(module: Module) -> Iterator[None]:
+    """Inside, no other thread gives ``module`` values. What the call starts has the turn already:
+    a pass deep inside others, which has a stack and so a thread of its own, too."""
+    key, called = id(module), _called.get()
+    if key in called:
+        yield
+        return
+    if key not in _locks:
+        _locks.setdefault(key, Lock())
+        finalize(module, _locks.pop, key, None)
+    with _locks[key]:
+        token = _called.set(called | {key})
+        try:
+            yield
+        finally:
+            _called.reset(token)
 
 
 def _swap(module: Module, path: str, value: Any) -> Any:
@@ -81,7 +103,7 @@ def functional_call(
         said = "appeared in multiple dictionaries; behavior of functional call is ambiguous"
         raise bad_argument(f"{twice} {said}")
     given = dicts[0] if len(dicts) == 1 else {n: t for found in dicts for n, t in found.items()}
-    with _LOCKS.setdefault(module, RLock()):
+    with _turn(module):
         own: dict[str, Any] = {}
         if tie_weights or strict:
             own |= module.named_parameters(remove_duplicate=False)

@@ -78,7 +78,7 @@ def _along(x: Any, y: Any) -> Any:
     found = np.multiply(x, y)
     lost = np.isnan(found)
     if np.any(lost):
-        lost = lost & ~(np.isnan(x) | np.isnan(y))
+        lost &= ((x == 0) | (y == 0)) & ~(np.isnan(x) | np.isnan(y))
         if not found.ndim:
             return found.dtype.type(0) if lost else found
         found[lost] = 0

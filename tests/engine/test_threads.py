@@ -11,6 +11,7 @@ import itertools
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -443,3 +444,49 @@ def test_threads_call_one_module_with_values_of_their_own():
     one = torch.ones(1, 1)
     assert together(first, second) == [3.0, 10.0]
     assert module.weight is own
+
+
+class _Inside(torch.autograd.Function):
+    """Its backward starts a pass of its own, ``deep`` times, the last with ``work``."""
+
+    @staticmethod
+    def forward(ctx, x, deep, work):
+        ctx.deep, ctx.work = deep, work
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        with torch.enable_grad():
+            if ctx.deep:
+                x = torch.ones(1, 1, requires_grad=True)
+                inner = _Inside.apply(x, ctx.deep - 1, ctx.work)
+                return torch.autograd.grad(inner, x, g)[0], None, None
+            return ctx.work(g), None, None
+
+
+def _pass_inside_passes(work):
+    x = torch.ones(1, 1, requires_grad=True)
+    return torch.autograd.grad(_Inside.apply(x, 25, work), x, torch.ones(1, 1))[0].item()
+
+
+def test_a_pass_on_a_stack_of_its_own_is_waited_for_however_long_it_takes(monkeypatch):
+    monkeypatch.setattr(sys.modules["gradcli.engine.backward.traverse"], "BEGINS", 0.05)
+
+    def slow(g):
+        time.sleep(0.15)
+        return g * 7
+
+    assert _pass_inside_passes(slow) == 7
+
+
+def test_a_pass_on_a_stack_of_its_own_may_call_the_module_that_started_it():
+    class Outer(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x) if x.item() else torch.tensor(_pass_inside_passes(again))
+
+    def again(g):
+        return torch.func.functional_call(module, {"weight": torch.full((1, 1), 3.0)}, g)
+
+    module = Outer(1, 1, bias=False)
+    given = {"weight": torch.full((1, 1), 5.0)}
+    assert torch.func.functional_call(module, given, torch.zeros(1, 1)).item() == 3

@@ -463,3 +463,10 @@ def test_mixed_slopes_do_not_depend_on_the_order_of_differentiation(name, order)
         if len(set(places)) > 1:
             for other in found[1:]:
                 np.testing.assert_allclose(other, found[0], 1e-9, 1e-307)
+
+
+def test_only_a_product_with_zero_is_zero_beside_infinity():
+    along = OPERATORS["along"]
+    x = torch.tensor([0.0, 0.0, 2.0, NAN, complex(1, 1), complex(0, 2)])
+    y = torch.tensor([INF, NAN, 0.0, 0.0, complex(INF, INF), complex(-INF, INF)])
+    assert torch.isnan(along(x, y)).tolist() == [False, True, False, True, True, True]

@@ -237,6 +237,8 @@ def _on_a_fresh_stack(work: Callable[[], None]) -> None:
 
     def guarded() -> None:
         begun.append(True)
+        if not begun[0]:  # given up
+            return
         try:
             for one, here in known:
                 vars(one).update(here)
@@ -249,8 +251,11 @@ def _on_a_fresh_stack(work: Callable[[], None]) -> None:
     # Not by threading.Thread, which waits for ever for a thread that ends before its first line.
     try:
         _thread.start_new_thread(guarded, ())
-        while not running.acquire(timeout=BEGINS) and not begun:
-            raise MemoryError
+        if not running.acquire(timeout=BEGINS):
+            begun.append(False)
+            if not begun[0]:
+                raise MemoryError
+            running.acquire()
     except (MemoryError, RuntimeError):
         said = "there is no memory for the stack of a backward pass inside others"
         raise LimitFault("E0606", said, help="use a loop, or see that the recursion ends") from None
