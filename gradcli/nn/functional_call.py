@@ -18,7 +18,7 @@ from gradcli.engine.grad_mode import transformed
 from gradcli.engine.tensor.storage import Slots
 from gradcli.nn.modules.batchnorm import _BatchNorm
 from gradcli.nn.modules.module import Module
-from gradcli.ops.errors import ValueFault, bad_argument, bad_value
+from gradcli.ops.errors import LimitFault, ValueFault, bad_argument, bad_value
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
@@ -26,6 +26,8 @@ __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_s
 _MISSING = object()
 _locks: dict[int, Any] = {}
 """Of each module, by its id: a module may be no key."""
+_PATIENCE = 60.0
+"""Seconds after which a thread that waits for another takes it for one that waits for this one."""
 _called: ContextVar[frozenset[int]] = ContextVar("called", default=frozenset())
 
 
@@ -40,12 +42,16 @@ def _turn(module: Module) -> Iterator[None]:
     if key not in _locks:
         _locks.setdefault(key, Lock())
         finalize(module, _locks.pop, key, None)
-    with _locks[key]:
-        token = _called.set(called | {key})
-        try:
-            yield
-        finally:
-            _called.reset(token)
+    lock = _locks[key]
+    if not lock.acquire(timeout=_PATIENCE):
+        said = "another thread calls this module with values of its own, and does not end"
+        raise LimitFault("E0608", said, help="give each thread a deepcopy() of the module")
+    token = _called.set(called | {key})
+    try:
+        yield
+    finally:
+        _called.reset(token)
+        lock.release()
 
 
 def _swap(module: Module, path: str, value: Any) -> Any:
@@ -82,7 +88,8 @@ def functional_call(
     named stays as it is, and names that the module has not are attributes for the call; with
     ``strict`` either raises RuntimeFault (E0304). One dict receives what the module assigned to the
     names in it. Raises AttributeError for a name inside a module that is not there, and TypeError
-    for what is no tensor, given or replaced. Threads that call one module take turns.
+    for what is no tensor, given or replaced. Threads that call one module take turns; LimitFault
+    (E0608) where one waits a minute, as for a thread that waits for it.
 
     Example:
         >>> import gradcli as torch

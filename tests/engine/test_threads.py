@@ -490,3 +490,54 @@ def test_a_pass_on_a_stack_of_its_own_may_call_the_module_that_started_it():
     module = Outer(1, 1, bias=False)
     given = {"weight": torch.full((1, 1), 5.0)}
     assert torch.func.functional_call(module, given, torch.zeros(1, 1)).item() == 3
+
+
+def test_a_thread_that_a_call_waits_for_gets_an_error_not_a_turn(monkeypatch):
+    monkeypatch.setattr(sys.modules["gradcli.nn.functional_call"], "_PATIENCE", 0.05)
+    errors = []
+
+    class Waiting(torch.nn.Linear):
+        def forward(self, x):
+            if x.item():
+                thread = threading.Thread(target=call, args=(0,))
+                thread.start()
+                thread.join()
+            return super().forward(x)
+
+        def __eq__(self, other):  # so that the module is no key
+            return self is other
+
+    def call(x):
+        try:
+            given = {"weight": torch.full((1, 1), 3.0)}
+            return torch.func.functional_call(module, given, torch.full((1, 1), float(x)))
+        except LimitFault as fault:
+            errors.append(fault.code)
+
+    module = Waiting(1, 1, bias=False)
+    assert call(1).item() == 3 and errors == ["E0608"]
+
+
+def test_modes_that_a_backward_leaves_set_hold_for_no_node_after_it():
+    seen = []
+
+    class Leaving(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            torch.set_grad_enabled(True)
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            seen.append(torch.is_grad_enabled())
+            ctx.x = inputs[0]
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(torch.is_grad_enabled())
+            torch.set_grad_enabled(True)
+            return g * ctx.x
+
+    x = torch.ones(2, requires_grad=True)
+    Leaving.apply(Leaving.apply(x)).sum().backward()
+    assert x.grad.tolist() == [2, 2] and seen == [True, True, False, False]

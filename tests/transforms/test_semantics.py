@@ -1952,3 +1952,13 @@ def test_a_pulled_gradient_leads_through_the_value_that_its_rule_reads():
     by_value, by_x = torch.autograd.grad(pulled.sum(), [value, x])
     assert by_value.tolist() == [1, 3] and len(hooked) == 1
     np.testing.assert_allclose(by_x, [np.e, 3 * np.e**2])
+
+
+def test_a_batch_of_linear_pushes_is_differentiated_after_choices():
+    x = X.clone().requires_grad_()
+    torch.where(x > 0, x, x * 2)  # from here on passes look for branches that were not taken
+
+    def pushed(x):
+        return linearize(lambda a: torch.cat([a[:1], a[1:]]), X)[1](x).sum()
+
+    assert vmap(grad(pushed))(torch.stack([X, -X])).tolist() == [[1, 1, 1]] * 2

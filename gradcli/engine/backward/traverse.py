@@ -23,7 +23,6 @@ from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
-from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.grad_mode import current, mode, of_transforms, restore
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import (
@@ -42,6 +41,7 @@ from gradcli.engine.graph.node import (
 from gradcli.engine.graph.own_passes import ENDED
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.graph.view_edges import Stale
+from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.index_writes import verify_index, writes
 from gradcli.engine.record.piecewise_linear import zeros_of
@@ -423,7 +423,7 @@ def _waits(order: list[Node], roots: Sequence[Node], wanted: Set[Node] | None) -
 
 
 def _differentiated_zeros(g: Any) -> bool:
-    return isinstance(g, Tensor) and g.requires_grad and not g.array.any()
+    return isinstance(g, Tensor) and g.requires_grad and not bottom(g).array.any()
 
 
 def _explained(*ask: Any) -> None:
@@ -640,10 +640,6 @@ def _given(node: Node, g: Any, recorded: bool, careful: Choices | None) -> tuple
     except (TypeError, AttributeError):
         _refuse_freed_meanwhile(node)
         raise
-    if recorded and node.foreign and not mode.grad:
-        pulled = tuple(
-            r if r is None or isinstance(r, Tensor) else wrap(r, dtype_of(r)) for r in pulled
-        )
     if careful is not None and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled, careful)
     return pulled

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.custom_function.context import OF_NODE, Context, Store
-from gradcli.engine.grad_mode import current, mode, transformed, unrecorded
+from gradcli.engine.grad_mode import current, mode, restore, transformed, unrecorded
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
 from gradcli.engine.graph.torch_names import with_namespace
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
@@ -86,7 +86,9 @@ class FunctionNode(Node):
         ctx = node.ctx
         zeros = [ctx._gradcli_materialize and i not in node.fixed for i in range(len(parts))]
         given = list(map(_as_given, parts, node.outputs, zeros))
+        before = current()
         result = pulled_by(node.definition, node.ctx, given)
+        restore(before)  # modes that it leaves set hold for no node after it
         return _checked(node, list(result) if isinstance(result, tuple) else [result])
 
 
@@ -236,11 +238,15 @@ def call(
     ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.edge is not None for a in args])
     recording = current().enabled and any(ctx.needs_input_grad)  # in inference mode too
-    if definition.setup_context is None:
-        result = unrecorded(definition.forward, ctx, *args)
-    else:
-        result = unrecorded(definition.forward, *args) if made is None else made
-        unrecorded(definition.setup_context, ctx, args, result)
+
+    def computed() -> Any:
+        if definition.setup_context is None:
+            return definition.forward(ctx, *args)
+        found = definition.forward(*args) if made is None else made
+        definition.setup_context(ctx, args, found)
+        return found
+
+    result = unrecorded(computed)
     outputs = list(result) if isinstance(result, tuple) else [result]
     node = None
     if recording:
