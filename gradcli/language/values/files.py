@@ -17,6 +17,7 @@ import os
 import re
 import stat
 import struct
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Literal
@@ -124,14 +125,18 @@ def npy_header(stream) -> tuple[tuple[int, ...], bool, np.dtype]:
     if length > _NPY_HEADER_LIMIT:
         raise ValueError(f"its header is longer than {_NPY_HEADER_LIMIT} bytes")
     text = stream.read(length).decode("utf-8" if head[6] == 3 else "latin-1")
-    try:  # a literal is read, and nothing evaluated
-        header = ast.literal_eval(text.strip())
-        shape, columns_first = tuple(header["shape"]), bool(header["fortran_order"])
+    try:
+        with warnings.catch_warnings():  # Python's, of how the text is written
+            warnings.simplefilter("ignore")
+            header = ast.literal_eval(text.strip())  # a literal is read, and nothing evaluated
+        shape, columns_first = header["shape"], header["fortran_order"]
         dtype = np.lib.format.descr_to_dtype(header["descr"])
     except (ValueError, TypeError, LookupError, SyntaxError, MemoryError, RecursionError):
         raise ValueError("its header does not describe an array") from None
     if dtype.hasobject:
         raise ValueError("it holds Python objects, which only pickle reads")
+    if type(shape) is not tuple or type(columns_first) is not bool:
+        raise ValueError("its header does not describe an array")
     if len(shape) > 32 or not all(type(n) is int and 0 <= n < 10**18 for n in shape):
         raise ValueError("its header claims an impossible shape")
     return shape, columns_first, dtype
