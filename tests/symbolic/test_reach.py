@@ -128,6 +128,8 @@ COMPOSED: list[tuple[str, dict]] = [
     ("sum(cdist(X, Y))", {"X": M, "Y": "matrix:k,m"}), ("xlogy(x, y)", {"x": S, "y": S}),
     ("addcdiv(x, y, z)", dict.fromkeys("xyz", V)), ("sum(bmm(T, U))",
      {"T": "tensor:k,n,m", "U": "tensor:k,m,p"}), ("cov(X)", {"X": M}),
+    *((f"x*{f}(-0.5)", {"x": S}) for f in ("silu", "gelu", "mish", "selu", "celu", "hardswish")),
+    ("x*tanhshrink(2.0)", {"x": S}), ("relu6(7) - huber_loss(x, y)", {"x": S, "y": S}),
     *(
         (f"import torch.nn.functional as F; F.{call}", {"x": V, "y": V})
         for call in (

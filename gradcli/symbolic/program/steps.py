@@ -506,6 +506,8 @@ class _Flattening:
                 return DATA
 
         given = [read(a) for a in args]
+        if args and not data and unwrap(function).__code__.co_varnames[:1] == ("input",):
+            data, given[0] = [args[0]], DATA  # `silu(2)`: a function of a constant
         options = {k.name: read(k.value) for k in node.keywords}
         params = {"function": function, "name": name, "args": given, "options": options}
         return "composed", data, params, None
