@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
@@ -171,6 +172,16 @@ def in_terms(
         return v.add(*(change(m, c) for m, c in u.terms.items()))
 
     return inside_groups(t, by_term, products)
+
+
+def _everywhere(apply: Callable[..., v.Tensor]) -> Callable[[Callable], Callable]:
+    """A decorator that makes a change of one part of a tensor a change of the whole tensor."""
+    return lambda change: wraps(change)(lambda t: apply(t, change))
+
+
+in_each_base = _everywhere(replaced)
+in_each_term = _everywhere(in_terms)
+in_each_group = _everywhere(inside_groups)
 
 
 def divided(t: v.Tensor, d: v.Tensor) -> v.Tensor | None:

@@ -516,9 +516,8 @@ class _Flattening:
         """``cat`` and ``stack``: a list of tensors, and the dimension."""
         if not args or not isinstance(args[0], n.List | n.Tuple) or not args[0].items:
             raise self.refuse(f"`{name}` of what is no list written out", node)
-        for alias in ("axis",):
-            if alias in params:
-                params["dim"] = params.pop(alias)
+        if "axis" in params:
+            params["dim"] = params.pop("axis")
         if len(args) == 2:
             params["dim"] = self.whole(args[1])
         if len(args) > 2 or set(params) - {"dim"}:
