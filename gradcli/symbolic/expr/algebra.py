@@ -184,6 +184,24 @@ in_each_term = _everywhere(in_terms)
 in_each_group = _everywhere(inside_groups)
 
 
+def in_pairs(
+    find: Callable[[dict, v.Monomial], tuple[v.Monomial, v.Tensor] | None],
+) -> Callable[[v.Tensor], v.Tensor]:
+    """A change of a sum: of its ``terms``, ``find`` says which makes another tensor with one."""
+
+    @wraps(find)
+    def change(t: v.Tensor) -> v.Tensor:
+        terms, made = dict(t.terms), []
+        for m in t.terms:
+            found = find(terms, m) if m in terms else None
+            if found is not None:
+                del terms[m], terms[found[0]]
+                made.append(found[1])
+        return v.add(v.Tensor(terms), *made) if made else t
+
+    return change
+
+
 def divided(t: v.Tensor, d: v.Tensor) -> v.Tensor | None:
     """t/d where the division of these polynomials leaves nothing, else None."""
     if len(d.terms) < 2 or len(t.terms) < len(d.terms) or len(t.terms) > 60:

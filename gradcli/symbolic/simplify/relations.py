@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import in_each_base, in_each_term
+from gradcli.symbolic.expr.algebra import in_each_base, in_each_term, in_pairs
 from gradcli.symbolic.expr.elementwise import applied
 
 
@@ -59,22 +59,20 @@ def call(name: str, like: v.Base, labels: tuple, argument: v.Tensor | None = Non
 
 
 @rewrites("exp")
-def hyperbolic(t: v.Tensor) -> v.Tensor:
+@in_pairs
+def hyperbolic(terms: dict, m: v.Monomial) -> tuple[v.Monomial, v.Tensor] | None:
     """c*exp(u) + c*exp(-u) as 2*c*cosh(u), with a minus as 2*c*sinh(u)."""
-    terms = dict(t.terms)
-    extra = []
-    for m, c in list(terms.items()):
-        for b, i, e in m:
-            if m not in terms or not is_call(b, "exp") or e != 1 or v.bound_of(m):
-                continue
-            rest = [f for f in m if f[:2] != (b, i)]
-            other = next(iter(v.product([*rest, (b, i, -_ONE)], _ONE, ()).terms))
-            d = terms.get(other)
-            if d is not None and abs(d) == abs(c):
-                made = v.base("call", "cosh" if d == c else "sinh", b.args, b.dims)
-                extra.append(v.product([*rest, (made, i, _ONE)], 2 * c, ()))
-                del terms[m], terms[other]
-    return v.add(v.Tensor(terms), *extra) if extra else t
+    c = terms[m]
+    for b, i, e in m:
+        if not is_call(b, "exp") or e != 1 or v.bound_of(m):
+            continue
+        rest = [f for f in m if f[:2] != (b, i)]
+        other = next(iter(v.product([*rest, (b, i, -_ONE)], _ONE, ()).terms))
+        d = terms.get(other)
+        if d is not None and abs(d) == abs(c):
+            made = v.base("call", "cosh" if d == c else "sinh", b.args, b.dims)
+            return other, v.product([*rest, (made, i, _ONE)], 2 * c, ())
+    return None
 
 
 @rewrites("exp")
