@@ -175,7 +175,7 @@ def in_terms(
 
 
 def _everywhere(apply: Callable[..., v.Tensor]) -> Callable[[Callable], Callable]:
-    """A decorator that makes a change of one part of a tensor a change of the whole tensor."""
+    """A decorator that makes a change of one part a change of all such parts of a tensor."""
     return lambda change: wraps(change)(lambda t: apply(t, change))
 
 
@@ -187,7 +187,9 @@ in_each_group = _everywhere(inside_groups)
 def in_pairs(
     find: Callable[[dict, v.Monomial], tuple[v.Monomial, v.Tensor] | None],
 ) -> Callable[[v.Tensor], v.Tensor]:
-    """A change of a sum: of its ``terms``, ``find`` says which makes another tensor with one."""
+    """A change of a sum, two terms at a time: ``find(terms, m)`` gives another term and what it and
+    m are together; None where no other fits.
+    """
 
     @wraps(find)
     def change(t: v.Tensor) -> v.Tensor:
