@@ -339,8 +339,8 @@ class _Flattening:
     def index(self, node: n.Node) -> Any:
         """What stands between brackets, as Python has it."""
         if isinstance(node, n.Slice):
-            ends = [None if e is None else self.bound_of(e) for e in (node.lower, node.upper)]
-            return slice(*ends, None if node.step is None else self.whole(node.step))
+            low, high = (e and self.bound_of(e) for e in (node.lower, node.upper))
+            return slice(low, high, node.step and self.whole(node.step))
         if isinstance(node, n.Tuple):
             return tuple(self.index(item) for item in node.items)
         if isinstance(node, n.Literal) and node.value in (None, Ellipsis):
