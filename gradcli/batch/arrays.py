@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.batch.chunk import Chunk
-from gradcli.batch.columns import arrow
+from gradcli.batch.columns import arrow, need_arrow
 from gradcli.batch.fields import shown
 from gradcli.batch.lines import LineSource
 from gradcli.language.values.files import npy_header
@@ -323,10 +323,7 @@ def _stored(path: str, archive: Any, info: Any) -> Any:
 
 
 def _parquet(path: str) -> ArraySource:
-    pa = arrow()
-    if pa is None:
-        mend = 'pip install "gradcli[arrow]"'
-        raise ValueFault("E0905", "--parquet needs pyarrow, which is not installed", help=mend)
+    pa = need_arrow("--parquet")
     import pyarrow.parquet  # slow to load
 
     try:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.ops.errors import ValueFault
+
 _arrow: list[Any] = []
 """The module pyarrow.csv, or None where it is not installed, once it has been looked for."""
 
@@ -25,6 +27,14 @@ def arrow() -> Any:
             pyarrow = None
         _arrow.append(pyarrow)
     return _arrow[0]
+
+
+def need_arrow(what: str) -> Any:
+    """pyarrow. Raises ValueFault (E0905) where ``what`` needs it and it is not installed."""
+    if arrow() is None:
+        mend = 'pip install "gradcli[arrow]"'
+        raise ValueFault("E0905", f"{what} needs pyarrow, which is not installed", help=mend)
+    return arrow()
 
 
 class Columns(NamedTuple):

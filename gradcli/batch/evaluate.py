@@ -169,7 +169,7 @@ class Evaluator:
             names = rows[members[0]].values
             columns = {name: np.array([rows[p].values[name] for p in members]) for name in names}
             at = np.array([rows[p].number - first for p in members])
-            self._together(columns, len(members), first, at, found, watch)
+            found.add(self.of_columns(columns, len(members), first, at, watch))
         return found
 
     def of_columns(
@@ -181,29 +181,22 @@ class Evaluator:
         positions   of these rows in the block; None for all of it
         """
         found = Answers()
-        if count:
-            self._together(dict(columns), count, first, positions, found, watch)
-        return found
-
-    def _together(
-        self, columns: dict[str, np.ndarray], count: int, first: int,
-        positions: np.ndarray | None, found: Answers, watch: Callable[[int], object],
-    ) -> None:  # fmt: skip
-        """Add the answers to rows of one signature."""
+        if not count:
+            return found
         watch(-1)
+        columns = dict(columns)
 
         def at(i: int) -> int:
             return i if i < 0 or positions is None else int(positions[i])
 
-        def fail(fault: Fault) -> None:
-            found.errors.update((at(i), fault) for i in range(count))
+        def failed(fault: Fault) -> Answers:
+            return Answers(errors={at(i): fault for i in range(count)})
 
         for name, value in self.constants.items():
             if name in columns:
                 said = f"{name} stands in the row, and is a constant of the batch"
                 mend = "rename the field, or leave out the constant"
-                fault = ValueFault("E0924", said, help=mend)
-                return fail(fault)
+                return failed(ValueFault("E0924", said, help=mend))
             if name not in self._fixed:
                 columns[name] = np.broadcast_to(value, (count, *np.shape(value)))
         given = tuple([name for name in self.names if name in columns])
@@ -213,7 +206,7 @@ class Evaluator:
                     self._require(given)
                 by = self._wanted(given, columns)
             except Fault as fault:
-                return fail(fault)
+                return failed(fault)
             chosen = [columns[name] for name in given]
             plan = self._plan(given, chosen, by)
             parts, left = plan.results(chosen, count, lambda i: watch(at(i)))
@@ -235,7 +228,7 @@ class Evaluator:
                     np.array([at(i)]), np.asarray(value)[None],
                     None if grads is None else {n: np.asarray(g)[None] for n, g in grads.items()},
                 ))  # fmt: skip
-        return None
+        return found
 
     def _plan(self, given: tuple[str, ...], columns: list[np.ndarray], by: list[str]) -> Plan:
         key = (given, *((c.dtype.char, c.shape[1:]) for c in columns))

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gradcli.batch.columns import arrow
+from gradcli.batch.columns import arrow, need_arrow
 from gradcli.batch.encode import MISFIT, Result, csv_header, error_line, fitting, unpack
 from gradcli.ops.errors import ValueFault
 
@@ -348,9 +348,8 @@ def form_of(path: str | None, form: str | None) -> str:
         chosen = "jsonl"
     if chosen not in ("jsonl", "csv") and path is None:
         raise ValueFault("E0907", f"--format {chosen} writes a file", help=f"-o out.{chosen}")
-    if chosen == "parquet" and arrow() is None:
-        mend = 'pip install "gradcli[arrow]"'
-        raise ValueFault("E0905", "Parquet needs pyarrow, which is not installed", help=mend)
+    if chosen == "parquet":
+        need_arrow("Parquet")
     return chosen
 
 

@@ -53,6 +53,10 @@ class Edit(NamedTuple):
     end: int
     text: str
 
+    def made_in(self, formula: str) -> str:
+        """The formula with the change."""
+        return formula[: self.start] + self.text + formula[self.end :]
+
 
 class Finding(NamedTuple):
     """What is to be said of the gradient that was given by one variable.
@@ -543,8 +547,7 @@ def _edit(
     for count, edit in enumerate(_edits(job, program)):
         if count >= MOST_EDITS:
             break
-        text = program.source.text
-        changed = _variant(text[: edit.start] + edit.text + text[edit.end :])
+        changed = _variant(edit.made_in(program.source.text))
         if changed is None:
             continue
         try:
@@ -685,11 +688,10 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
         lines.append(f"  looks like {found.mistake.said}")
     if found.edit is not None and found.formula is not None:
         start, end = found.edit.start, found.edit.end
-        right = found.formula[:start] + found.edit.text + found.formula[end:]
         if "\n" not in found.formula:
             lines.append(f"    {found.formula}")
             lines.append(f"    {' ' * start}{'^' * max(1, end - start)}")
-        lines.append(f"  help: {right.strip()} agrees")
+        lines.append(f"  help: {found.edit.made_in(found.formula).strip()} agrees")
     return lines
 
 
@@ -707,6 +709,5 @@ def record_of(found: Finding, tensor: Callable[[Any], Any]) -> dict[str, Any]:
         record["kind"] = None if found.mistake is None else found.mistake.kind
         record["message"] = None if found.mistake is None else found.mistake.said
         if found.edit is not None and found.formula is not None:
-            start, end = found.edit.start, found.edit.end
-            record["suggestion"] = found.formula[:start] + found.edit.text + found.formula[end:]
+            record["suggestion"] = found.edit.made_in(found.formula)
     return record

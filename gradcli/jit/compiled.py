@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import Tensor, dtypes, wrap
+from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import current
 from gradcli.jit import derive, eager
@@ -393,10 +393,7 @@ def _zeros(trace: Any, like: Value, shape: tuple | None = None) -> Value:
 
 
 def _as_output(v: Any, tensors: bool) -> Any:
-    if not tensors:
-        return v
-    array = np.asarray(v)
-    return wrap(array, dtypes.dtype_of(array))
+    return eager.tensor_of(v) if tensors else v
 
 
 def _finish_value(form: Any) -> Callable:

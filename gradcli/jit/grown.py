@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.jit import scalars
 from gradcli.jit.control import Block, Loop
-from gradcli.jit.ir import NotTraceable, Value
+from gradcli.jit.ir import NotTraceable, Value, refusing
 from gradcli.jit.specs import PyNumber, widened
 from gradcli.ops.operator import OPERATORS
 
@@ -105,8 +105,5 @@ class Grown:
             return after
         return self.values.note(scalars.POSITIVE, (after,), "float")
 
-    def __bool__(self) -> bool:
-        raise NotTraceable("the truth of a list that grows")
-
-    def __repr__(self) -> str:
-        raise NotTraceable("the text of a list that grows")
+    __bool__ = refusing("the truth of a list that grows")
+    __repr__ = refusing("the text of a list that grows")

@@ -31,6 +31,15 @@ class NotTraceable(Exception):
     at: tuple[int, int] | None = None
 
 
+def refusing(what: str) -> Any:
+    """A method that raises NotTraceable: what a program of operators cannot say."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        raise NotTraceable(what)
+
+    return method
+
+
 class Value(Operand):
     """A typed value of a program.
 
@@ -64,40 +73,18 @@ class Value(Operand):
         """The same value, with no derivative."""
         return self.trace.apply(OPERATORS["clone"], (self,), {}, recorded=False)
 
-    def write(self, value: Any) -> None:
-        """Raises NotTraceable: a write in place."""
-        raise NotTraceable("a write in place")
-
-    admit = write  # type: ignore[assignment]
-
-    @property
-    def array(self) -> Any:
-        """Raises NotTraceable, as all that follows: a program has types and no numbers."""
-        raise NotTraceable("something that reads a value's numbers")
-
-    def item(self) -> Any:
-        """Raises NotTraceable."""
-        raise NotTraceable("a value's number")
-
     def __bool__(self) -> bool:
         return self.trace.decide(self)
 
-    def __float__(self) -> float:
-        raise NotTraceable("a value's number")
-
-    def __format__(self, spec: str) -> str:
-        raise NotTraceable("a value's text")
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotTraceable("a value as a NumPy array")
-
-    tolist = numpy = each_of = pick_from = put_at = __gradcli_like__ = item  # type: ignore[assignment]
+    # A program has types and no numbers.
+    write = admit = refusing("a write in place")
+    item = tolist = numpy = each_of = pick_from = put_at = refusing("a value's number")
+    __float__ = __int__ = __index__ = __gradcli_like__ = item
     stride = storage_offset = strided = viewed = item
-    __int__ = __index__ = __float__
+    __format__ = __repr__ = refusing("a value's text")
+    __array__ = refusing("a value as a NumPy array")
+    array = property(refusing("something that reads a value's numbers"))
     requires_grad = grad = grad_fn = is_leaf = data = device = array
-
-    def __repr__(self) -> str:
-        raise NotTraceable("a value's text")
 
 
 def _of_truths(op: Operator, turned: bool = False) -> Any:

@@ -42,9 +42,9 @@ class Generated:
     hvp: the last takes a direction behind the inputs, and gives the products of the Hessian with
     it. ``forward``: whether a gradient by one number is taken in forward mode; None: where loops
     would have to save what is read backwards.
-    ``eagerly`` is the program as a function of tensors, where something else than ``Program.run``
-    runs it. ``checkpoint`` is how many states the loops keep instead of all that is read backwards;
-    0 stands for ``sqrt``.
+    ``eagerly`` is the program as a function of tensors, which is called where generated code gives
+    no result; ``run`` does without. ``checkpoint`` is how many states the loops keep instead of all
+    that is read backwards; 0 stands for ``sqrt``.
     """
 
     def __init__(
@@ -55,13 +55,7 @@ class Generated:
     ) -> None:  # fmt: skip
         self.limits = limits or Limits()
         self.what = what
-
-        def run(*values: Any) -> Any:
-            bound = dict(zip(by, values, strict=True))
-            outcome = program.run({**given, **bound}, limits=self.limits)
-            return outcome.value if of is None else outcome.variables[of]
-
-        self.eagerly = eagerly or run
+        self.eagerly: Any = eagerly
         self.by = list(by)
         self.dtype = dtypes.get_default_dtype()
         if not by or self.dtype not in FLOATS or any(given[n].dtype is not self.dtype for n in by):

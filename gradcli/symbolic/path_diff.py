@@ -126,19 +126,18 @@ class _Path:
 
     def _first(self) -> tuple[dict[str, np.ndarray], Tape, list[Condition]]:
         """A point and its path; where sizes that nobody gave do not fit, all are one."""
-        point = self.point(True)
-        try:
-            return point, *self.follow(point)
-        except Fault as fault:
-            if fault.code != "E0301" or not self.unsized:
-                raise
-            differing = fault
-        self.sizes = self._sizes(True)
-        point = self.point(True)
-        try:
-            return point, *self.follow(point)
-        except Fault as fault:
-            raise differing if fault.code == "E0301" else fault from None
+        differing: Fault | None = None
+        while True:
+            point = self.point(True)
+            try:
+                return point, *self.follow(point)
+            except Fault as fault:
+                if fault.code != "E0301" or not self.unsized:
+                    raise
+                if differing is not None:
+                    raise differing from None
+                differing = fault
+            self.sizes = self._sizes(True)
 
     def run(self, wrt: str | Sequence[str] | None, order: int) -> Result:
         """Trace, differentiate, check."""

@@ -105,8 +105,8 @@ class _Scope:
 
 
 LONGEST_PATH = 8
-LONG = 1 << 16
 """No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
+LONG = 1 << 16
 
 
 class Checked:

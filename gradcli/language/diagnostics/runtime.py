@@ -413,10 +413,11 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
                 mend = "as many names on the left as there are values on the right"
             if "__init__()" in message:
                 message = message.replace("__init__()", f"{_called(frames)}()")
-            for pattern, said, help in _WANTED:
+            for pattern, said, help in _SENTENCES:
                 found = pattern.search(message)
-                if found:
-                    return made("E0303", said.format(*map(a_type, found.groups())), help=help)
+                if found:  # of types, and of operators
+                    words = [a_type(w) if w.isidentifier() else w for w in found.groups()]
+                    return made("E0303", said.format(*words), help=help)
             return made(code, _said(kind, message), help=mend)
     return RuntimeFault("E0303", message or type(fault).__name__)
 
@@ -473,14 +474,10 @@ def _said(kind: type, message: str) -> str:
         return f"assertion failed: {message}" if message else "assertion failed"
     if kind in (NameError, UnboundLocalError):
         return message.partition(" where it is not")[0].partition(" in enclosing")[0]
-    for pattern, made in _PHRASES:
-        found = pattern.search(message)
-        if found:
-            return made(*found.groups())
     return message.replace("'Tensor'", "a tensor")
 
 
-_WANTED = (
+_SENTENCES = (
     (re.compile(r"^'(\w+)' object cannot be interpreted as an integer"),
      "a whole number is needed here, got {}", "int(x) makes a whole number of a number"),
     (re.compile(r"^int\(\) argument must be .* not '(\w+)'"),
@@ -498,27 +495,20 @@ _WANTED = (
     (re.compile(r"^can't multiply sequence by non-int of type '(\w+)'"),
      "lists and strings are repeated by a whole number, not by {}",
      "tensor([...]) * 2.0 multiplies each entry"),
+    (re.compile(r"^'(\w+)' object is not callable$"), "{} cannot be called", None),
+    (re.compile(r"^unsupported operand type\(s\) for (\S+): '(\w+)' and '(\w+)'"),
+     "`{}` cannot take {} and {}", None),
+    (re.compile(r"^bad operand type for unary (\S): '(\w+)'"), "`{}` cannot take {}", None),
+    (re.compile(r"^'(\S+)' not supported between instances of '(\w+)' and '(\w+)'"),
+     "`{}` cannot compare {} and {}", None),
+    (re.compile(r"^'(\w+)' object is not subscriptable"), "{} has no items to index", None),
+    (re.compile(r"^'(\w+)' object does not support item assignment"),
+     "the items of {} cannot be changed", None),
+    (re.compile(r'^can only concatenate (\w+) \(not "(\w+)"\)'), "`+` cannot join {} and {}", None),
+    (re.compile(r"^cannot unpack non-iterable (\w+) object"),
+     "{} cannot be taken apart into several names", None),
 )  # fmt: skip
 """Python's sentences about a value of the wrong type: what is said instead, and what to write."""
-
-_PHRASES = (
-    (re.compile(r"^'(\w+)' object is not callable$"), lambda a: f"{a_type(a)} cannot be called"),
-    (re.compile(r"^unsupported operand type\(s\) for (\S+): '(\w+)' and '(\w+)'"),
-     lambda op, a, b: f"`{op}` cannot take {a_type(a)} and {a_type(b)}"),
-    (re.compile(r"^bad operand type for unary (\S): '(\w+)'"),
-     lambda op, a: f"`{op}` cannot take {a_type(a)}"),
-    (re.compile(r"^'(\S+)' not supported between instances of '(\w+)' and '(\w+)'"),
-     lambda op, a, b: f"`{op}` cannot compare {a_type(a)} and {a_type(b)}"),
-    (re.compile(r"^'(\w+)' object is not subscriptable"),
-     lambda a: f"{a_type(a)} has no items to index"),
-    (re.compile(r"^'(\w+)' object does not support item assignment"),
-     lambda a: f"the items of {a_type(a)} cannot be changed"),
-    (re.compile(r'^can only concatenate (\w+) \(not "(\w+)"\)'),
-     lambda a, b: f"`+` cannot join {a_type(a)} and {a_type(b)}"),
-    (re.compile(r"^cannot unpack non-iterable (\w+) object"),
-     lambda a: f"{a_type(a)} cannot be taken apart into several names"),
-)  # fmt: skip
-"""Python's sentences about types, and the language's."""
 
 _MENDS = {
     KeyError: "`key in d` asks before, d.get(key, 0) takes another value instead",

@@ -188,10 +188,6 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
 _NUMBERS = frozenset((float, int, complex, bool))
 
 
-def _code(function: Any) -> Any:
-    return getattr(function, "__wrapped__", function).__code__
-
-
 def method_with_checks(name: str, method: Callable, count: int | None) -> Callable:
     """A method of Tensor with its arguments looked at."""
     if count == 0:
@@ -199,7 +195,7 @@ def method_with_checks(name: str, method: Callable, count: int | None) -> Callab
     special = _special(method)
     if special is not None:
         return special
-    if method.__module__ in _COMPOSED and _code(method).co_varnames[:1] != ("self",):
+    if method.__module__ in _COMPOSED and _parameter_names(method)[:1] != ("self",):
         return with_checks(method)
     op = _ALIASES.get(name.rstrip("_")) if name != "where" else None
     inputs = op.arity - 1 if op is not None and not op.variadic else 0

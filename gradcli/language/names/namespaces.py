@@ -34,7 +34,7 @@ from gradcli.language.names import (
 from gradcli.language.names.calling import named
 from gradcli.language.syntax.actions import MODULES
 from gradcli.language.type_names import a_value
-from gradcli.ops.errors import LimitFault, bad_type
+from gradcli.ops.errors import LimitFault, bad_dtype, bad_type
 from gradcli.ops.operator import OPERATORS
 
 
@@ -169,7 +169,9 @@ def size(sizes: Any = ()) -> Size:
 
 
 def _device(type: Any, index: int | None = None) -> dtypes.Device:
-    return engine.dtypes.CPU if str(type) == "cpu" else settings.refuse_device(type)
+    if str(type) != "cpu":  # programs compute where gradcli was told to
+        raise bad_dtype(f"there is no device {type!r} for a program", help='write "cpu"')
+    return engine.dtypes.CPU
 
 
 def _from_numpy(ndarray: Any) -> Tensor:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from gradcli.engine import dtypes
-from gradcli.ops.errors import bad_argument, bad_dtype
+from gradcli.ops.errors import bad_argument
 
 _MOST = {"precision": 100, "threshold": 1_000_000, "edgeitems": 1000, "linewidth": 100_000}
 
@@ -84,11 +84,6 @@ def set_printoptions(
     before: dict[str, Any] = printing.get_printoptions()
     printing.set_printoptions(**given, profile=profile, sci_mode=sci_mode)
     undone("print", lambda: printing.set_printoptions(**before))
-
-
-def refuse_device(name: Any) -> Any:
-    """Programs compute where gradcli was told to, not where they ask to."""
-    raise bad_dtype(f"there is no device {name!r} for a program", help='write "cpu"')
 
 
 def put_back(keep: bool = False) -> None:

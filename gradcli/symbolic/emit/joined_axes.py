@@ -33,7 +33,7 @@ def unjoined(writer: Any, factors: Sequence[tuple]) -> list[tuple]:
         left = found
 
 
-def _reach(factors: Sequence[tuple], f: tuple, labels: set) -> list[tuple] | None:
+def reach(factors: Sequence[tuple], f: tuple, labels: set) -> list[tuple] | None:
     """The factors connected to labels, not through f; None where they reach further than that."""
     inside = set(labels)
     found: list[tuple] = []
@@ -75,7 +75,7 @@ def _flat(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
     k, i, j = f[1]
     if i[1] >= 0 or j[1] >= 0 or i == j:
         return None
-    inside = _reach(factors, f, {i, j})
+    inside = reach(factors, f, {i, j})
     if not inside or not all(any(x in g[1] for g in inside) for x in (i, j)):
         return None
     x = _text(writer, inside, (i, j))
@@ -91,7 +91,7 @@ def _shaped(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
     k, i, j = f[1]
     if k[1] >= 0:
         return None
-    inside = _reach(factors, f, {k})
+    inside = reach(factors, f, {k})
     if not inside:
         return None
     sizes = [size_text(writer.resized(x[0])) for x in (i, j)]
@@ -103,7 +103,7 @@ def _one_side(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None
     """A vector on rows or columns only: ``kron(eye(n), unsqueeze(y, 1))``."""
     k, i, j = f[1]
     for label, other in ((j, i), (i, j)) if i != j else ():
-        inside = _reach(factors, f, {label}) if label[1] < 0 else None
+        inside = reach(factors, f, {label}) if label[1] < 0 else None
         if not inside:
             continue
         column = w.called("unsqueeze", _text(writer, inside, (label,)), w.numeral(1))
@@ -124,7 +124,7 @@ def _blocks(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
         if any(x[1] >= 0 for pair in pairs for x in pair) or i == p or j == q:
             continue
         rest = [h for h in factors if h is not g]
-        parts = [_reach(rest, f, set(pair)) for pair in pairs]
+        parts = [reach(rest, f, set(pair)) for pair in pairs]
         if None in parts or any(h is o for h in parts[0] or () for o in parts[1] or ()):
             continue
         if not all(part or pair[0] == pair[1] for part, pair in zip(parts, pairs, strict=True)):

@@ -18,7 +18,7 @@ from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.collect import Piece, gathered
 from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, smaller
 from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
-from gradcli.symbolic.emit.joined_axes import unjoined
+from gradcli.symbolic.emit.joined_axes import reach, unjoined
 from gradcli.symbolic.emit.reductions import logsumexp, reduction, row_length, row_spread, spread
 from gradcli.symbolic.emit.slices import Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.emit.tree import Text
@@ -614,7 +614,9 @@ def alongs_applied(writer: Writer, factors: list[tuple]) -> list[tuple]:
             continue
         rest = [g for g in factors if g is not f]
         for ends, out, turned in ((idx[2:], idx[:2], False), (idx[:2], idx[2:], True)):
-            found = _closing(rest, ends, out)
+            if any(x[1] >= 0 for x in ends) or set(ends) & set(out):
+                continue
+            found = reach(rest, f, set(ends))
             if found is None:
                 continue
             names = {x: (x[0], i) for i, x in reversed(list(enumerate(ends)))}
@@ -632,23 +634,6 @@ def alongs_applied(writer: Writer, factors: list[tuple]) -> list[tuple]:
             text = w.called(b.name, *given, writer.sum(inner, labels, True))
             return alongs_applied(writer, [*(g for g in rest if g not in found), (text, out, e)])
     return factors
-
-
-def _closing(factors: list[tuple], ends: tuple, out: tuple) -> list[tuple] | None:
-    """The factors that hang together with ``ends`` by summed labels; None where others do too."""
-    reached: set = set(ends)
-    found: list[tuple] = []
-    if any(x[1] >= 0 for x in ends) or reached & set(out):
-        return None
-    while True:
-        more = [g for g in factors if g not in found and reached & set(g[1])]
-        if not more:
-            return found
-        for b, idx, _ in more:
-            if isinstance(b, Text) or any(x[1] >= 0 or x in out for x in idx):
-                return None
-            reached |= set(idx)
-        found += more
 
 
 def diagonal_piece(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
@@ -171,6 +172,36 @@ def in_terms(
         return v.add(*(change(m, c) for m, c in u.terms.items()))
 
     return inside_groups(t, by_term, products)
+
+
+def _everywhere(apply: Callable[..., v.Tensor]) -> Callable[[Callable], Callable]:
+    """A decorator that makes a change of one part a change of all such parts of a tensor."""
+    return lambda change: wraps(change)(lambda t: apply(t, change))
+
+
+in_each_base = _everywhere(replaced)
+in_each_term = _everywhere(in_terms)
+in_each_group = _everywhere(inside_groups)
+
+
+def in_pairs(
+    find: Callable[[dict, v.Monomial], tuple[v.Monomial, v.Tensor] | None],
+) -> Callable[[v.Tensor], v.Tensor]:
+    """A change of a sum, two terms at a time: ``find(terms, m)`` gives another term and what it and
+    m are together; None where no other fits.
+    """
+
+    @wraps(find)
+    def change(t: v.Tensor) -> v.Tensor:
+        terms, made = dict(t.terms), []
+        for m in t.terms:
+            found = find(terms, m) if m in terms else None
+            if found is not None:
+                del terms[m], terms[found[0]]
+                made.append(found[1])
+        return v.add(v.Tensor(terms), *made) if made else t
+
+    return change
 
 
 def divided(t: v.Tensor, d: v.Tensor) -> v.Tensor | None:

@@ -339,8 +339,8 @@ class _Flattening:
     def index(self, node: n.Node) -> Any:
         """What stands between brackets, as Python has it."""
         if isinstance(node, n.Slice):
-            ends = (node.lower, node.upper, node.step)
-            return slice(*(None if e is None else self.bound_of(e) for e in ends))
+            low, high = (e and self.bound_of(e) for e in (node.lower, node.upper))
+            return slice(low, high, node.step and self.whole(node.step))
         if isinstance(node, n.Tuple):
             return tuple(self.index(item) for item in node.items)
         if isinstance(node, n.Literal) and node.value in (None, Ellipsis):
@@ -518,9 +518,8 @@ class _Flattening:
         """``cat`` and ``stack``: a list of tensors, and the dimension."""
         if not args or not isinstance(args[0], n.List | n.Tuple) or not args[0].items:
             raise self.refuse(f"`{name}` of what is no list written out", node)
-        for alias in ("axis",):
-            if alias in params:
-                params["dim"] = params.pop(alias)
+        if "axis" in params:
+            params["dim"] = params.pop("axis")
         if len(args) == 2:
             params["dim"] = self.whole(args[1])
         if len(args) > 2 or set(params) - {"dim"}:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.dims import normal_dims
-from gradcli.ops.errors import Fault, ValueFault
+from gradcli.ops.errors import ValueFault
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.lookup import called_by_name
 from gradcli.symbolic.program.steps import CREATION, Step
@@ -26,7 +26,6 @@ from gradcli.symbolic.shapes.rules import (
 )
 from gradcli.symbolic.shapes.rules import rank_of as rank_of_part
 from gradcli.symbolic.shapes.unify import Unifier
-from gradcli.symbolic.unsupported import no_closed_form
 
 _ANY = 9  # needs a tensor, of whatever rank its names suggest
 
@@ -61,26 +60,21 @@ def infer(
 
     Raises a fault: E0301 where shapes contradict, E0701 where one is unknown.
     """
-    try:
-        texts = {d for s in steps for d in sizes_in(s)}
-        texts |= {d for x in declared.values() for d in x.dims}
-        sizes = {name for d in texts for name in names_of(str(d))} | set(known)
-        for name in sizes & set(declared):
-            if declared[name].rank:
-                raise ValueFault(
-                    "E0901", f"`{name}` is declared as a {declared[name]} and is a size too"
-                )
-        declared = {name: d for name, d in declared.items() if name not in sizes}
-        ranks = _ranks(steps, declared, sizes)
-        work = Unifier(steps, declared, ranks, source)
-        work.printed = printed
-        shapes = Shapes()
-        shapes.sizes = sizes
-        shapes.of = work.run()
-    except Fault:
-        raise
-    except (LookupError, TypeError, ValueError):  # a parameter that is missing or of another kind
-        raise no_closed_form("an operator of these arguments") from None
+    texts = {d for s in steps for d in sizes_in(s)}
+    texts |= {d for x in declared.values() for d in x.dims}
+    sizes = {name for d in texts for name in names_of(str(d))} | set(known)
+    for name in sizes & set(declared):
+        if declared[name].rank:
+            raise ValueFault(
+                "E0901", f"`{name}` is declared as a {declared[name]} and is a size too"
+            )
+    declared = {name: d for name, d in declared.items() if name not in sizes}
+    ranks = _ranks(steps, declared, sizes)
+    work = Unifier(steps, declared, ranks, source)
+    work.printed = printed
+    shapes = Shapes()
+    shapes.sizes = sizes
+    shapes.of = work.run()
     shapes.declarations = work.declarations(sizes)
     shapes.least = work.smallest()
     shapes.rigid = any(s.op in SHAPES for s in steps)

@@ -207,7 +207,7 @@ def _unsqueeze(u: Any, s: Step, inner: list[Shape]) -> Shape:
 @shape_rule("pad")
 def _pad(u: Any, s: Step, inner: list[Shape]) -> Shape:
     shape = list(inner[0])
-    for axis, (low, high) in widths(s.params["pad"], len(shape)).items():
+    for axis, (low, high) in widths(s.params.get("pad"), len(shape)).items():
         if shape[axis] is None:
             shape[axis] = u.new(sizes.plus(sizes.plus("1", low), high))
         else:
@@ -221,7 +221,7 @@ def _pad(u: Any, s: Step, inner: list[Shape]) -> Shape:
 
 def widths(given: Any, rank: int) -> dict[int, tuple[str, str]]:
     """How much is put before and behind, by axis: pairs from the last axis on."""
-    texts = [str(x) for x in given]
+    texts = [str(x) for x in listed(given)]
     if len(texts) % 2 or len(texts) > 2 * rank or any(x.startswith("-") for x in texts):
         raise no_closed_form("pad with negative widths, or with more pairs than dimensions")
     return {
@@ -387,7 +387,7 @@ def _tile(u: Any, s: Step, inner: list[Shape]) -> Shape:
 
 @shape_rule("sum_to")
 def _sum_to(u: Any, s: Step, inner: list[Shape]) -> Shape:
-    wanted = s.params.get("shape", ())
+    wanted = listed(s.params.get("shape", ()))
     kept = inner[0][len(inner[0]) - len(wanted) :]
     for d, size in zip(kept, wanted, strict=True):
         if d is not None and size != 1:

@@ -52,7 +52,10 @@ class Unifier:
         place = len(self.parent) - 1
         if name is None:
             return place
-        found = {} if sizes.is_plain(name) else sizes.terms(name)
+        try:
+            found = {} if sizes.is_plain(name) else sizes.terms(name)
+        except ValueError:
+            raise no_closed_form(f"the size {name}", self.source) from None
         number = found.pop((), 0)
         if number and len(found) == 1:
             place = self.moved(self.new(sizes.text(found)), number)

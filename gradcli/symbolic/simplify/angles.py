@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import in_terms, inside_groups
+from gradcli.symbolic.expr.algebra import in_pairs, in_terms, inside_groups
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.expr.identities import ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.simplify.relations import call, is_call
@@ -101,76 +101,58 @@ def _doubled_products(t: v.Tensor) -> v.Tensor:
     return v.add(*found)
 
 
-def _doubled_squares(t: v.Tensor) -> v.Tensor:
+@in_pairs
+def _doubled_squares(terms: dict, m: v.Monomial) -> tuple[v.Monomial, v.Tensor] | None:
     """cos**2 - sin**2 as cos(2u), cos**2 - 1/2 and 1/2 - sin**2 as half of it."""
-    terms = dict(t.terms)
-    extra = []
-    for m, c in t.terms.items():
-        for b, i, e in m:
-            if m not in terms or e != 2 or not is_call(b, *SQUARES) or v.bound_of([(b, i, e)]):
-                continue
-            partner, one, two = SQUARES[b.name]
-            odd = b.name in ODD
-            even = partner if odd else b.name
-            # Of the odd one, one*f**2 - 1/2 is half of two*g(2u); of the even one f**2 - 1/2.
-            unit, sign = Fraction(-(one if odd else 1), 2), two if odd else 1
-            rest = [f for f in m if f[:2] != (b, i)]
-            half = _ONE / 2
-            other = next(iter(v.product(rest, _ONE, v.bound_of(rest)).terms))
-            wanted = c * unit
-            if not odd:
-                square = [*rest, (*call(partner, b, i)[0][:2], e)]
-                candidate = next(iter(v.product(square, _ONE, v.bound_of(rest)).terms))
-                if terms.get(candidate) == c * two:
-                    other, wanted, half = candidate, c * two, _ONE
-            if terms.get(other) == wanted:
-                del terms[m], terms[other]
-                angle = call(even, b, i, v.scale(b.args[0], 2))
-                extra.append(v.product([*rest, *angle], c * half * sign, v.bound_of(m)))
-    return v.add(v.Tensor(terms), *extra) if extra else t
+    c = terms[m]
+    for b, i, e in m:
+        if e != 2 or not is_call(b, *SQUARES) or v.bound_of([(b, i, e)]):
+            continue
+        partner, one, two = SQUARES[b.name]
+        odd = b.name in ODD
+        even = partner if odd else b.name
+        # Of the odd one, one*f**2 - 1/2 is half of two*g(2u); of the even one f**2 - 1/2.
+        unit, sign = Fraction(-(one if odd else 1), 2), two if odd else 1
+        rest = [f for f in m if f[:2] != (b, i)]
+        half = _ONE / 2
+        other = next(iter(v.product(rest, _ONE, v.bound_of(rest)).terms))
+        wanted = c * unit
+        if not odd:
+            square = [*rest, (*call(partner, b, i)[0][:2], e)]
+            candidate = next(iter(v.product(square, _ONE, v.bound_of(rest)).terms))
+            if terms.get(candidate) == c * two:
+                other, wanted, half = candidate, c * two, _ONE
+        if terms.get(other) == wanted:
+            angle = call(even, b, i, v.scale(b.args[0], 2))
+            return other, v.product([*rest, *angle], c * half * sign, v.bound_of(m))
+    return None
 
 
-def _halved(t: v.Tensor) -> v.Tensor:
+@in_pairs
+def _halved(terms: dict, m: v.Monomial) -> tuple[v.Monomial, v.Tensor] | None:
     """1 + cos(2u) as 2*cos(u)**2, 1 - cos(2u) as 2*sin(u)**2, 1 - cosh(2u) as -2*sinh(u)**2."""
-    terms = dict(t.terms)
-    extra = []
-    for m, c in t.terms.items():
-        for b, i, e in m:
-            if m not in terms or e != 1 or not is_call(b, "cos", "cosh") or v.bound_of([(b, i, e)]):
-                continue
-            if any(k.denominator > 1 or k.numerator % 2 for k in b.args[0].terms.values()):
-                continue
-            rest = [f for f in m if f[:2] != (b, i)]
-            ((other, _),) = v.product(rest, _ONE, v.bound_of(rest)).terms.items()
-            if abs(terms.get(other, 0)) != abs(c):
-                continue
-            whole = terms[other]
-            name, sign = b.name, 1
-            if whole != c:
-                name = SQUARES[b.name][0]
-                sign = SQUARES[name][1]
-            half = [(*f[:2], f[2] * 2) for f in call(name, b, i, v.scale(b.args[0], _ONE / 2))]
-            extra.append(v.product([*rest, *half], 2 * sign * whole, v.bound_of(m)))
-            del terms[m], terms[other]
-    return v.add(v.Tensor(terms), *extra) if extra else t
+    for b, i, e in m:
+        if e != 1 or not is_call(b, "cos", "cosh") or v.bound_of([(b, i, e)]):
+            continue
+        if any(k.denominator > 1 or k.numerator % 2 for k in b.args[0].terms.values()):
+            continue
+        rest = [f for f in m if f[:2] != (b, i)]
+        ((other, _),) = v.product(rest, _ONE, v.bound_of(rest)).terms.items()
+        whole = terms.get(other, 0)
+        if abs(whole) != abs(terms[m]):
+            continue
+        name, sign = b.name, 1
+        if whole != terms[m]:
+            name = SQUARES[b.name][0]
+            sign = SQUARES[name][1]
+        half = [(*f[:2], f[2] * 2) for f in call(name, b, i, v.scale(b.args[0], _ONE / 2))]
+        return other, v.product([*rest, *half], 2 * sign * whole, v.bound_of(m))
+    return None
 
 
-def _added(t: v.Tensor) -> v.Tensor:
+@in_pairs
+def _added(terms: dict, m: v.Monomial) -> tuple[v.Monomial, v.Tensor] | None:
     """sin(u)*cos(w) - cos(u)*sin(w) as sin(u - w), cos(u)*cos(w) + sin(u)*sin(w) as cos(u - w)."""
-    terms = dict(t.terms)
-    extra = []
-    for m in t.terms:
-        found = _angle_pair(terms, m) if m in terms else None
-        if found is not None:
-            gone, whole = found
-            for key in gone:
-                del terms[key]
-            extra.append(whole)
-    return v.add(v.Tensor(terms), *extra) if extra else t
-
-
-def _angle_pair(terms: dict, m: v.Monomial) -> tuple[tuple, v.Tensor] | None:
-    """Two terms that are the sine or cosine of a sum, and what they are."""
     waves = [f for f in m if is_call(f[0], "sin", "cos") and f[2] == 1 and not v.bound_of([f])]
     for k, (b, i, _) in enumerate(waves):
         for d, j, _ in waves[k + 1 :]:
@@ -192,5 +174,5 @@ def _angle_pair(terms: dict, m: v.Monomial) -> tuple[tuple, v.Tensor] | None:
                     c = e
                 angle = applied("cos", (v.add(u, v.scale(w, -1 if terms[m] == e else 1)),))
             front = v.product(rest, c, v.bound_of(rest))
-            return (m, other), v.distribute(front, angle)
+            return other, v.distribute(front, angle)
     return None

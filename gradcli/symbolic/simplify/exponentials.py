@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import in_terms, inside_groups
+from gradcli.symbolic.expr.algebra import in_each_group, in_each_term
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.relations import is_call, rewrites
@@ -15,33 +15,25 @@ MOST_PAIRS = 6
 
 
 @rewrites("exp")
-def exponents_joined(t: v.Tensor) -> v.Tensor:
+@in_each_term
+def exponents_joined(m: v.Monomial, c: Fraction) -> v.Tensor:
     """exp(u)*exp(w) as exp(u + w)."""
-
-    def change(u: v.Tensor) -> v.Tensor:
-        found = []
-        for m, c in u.terms.items():
-            exps = [f for f in m if is_call(f[0], "exp") and not v.bound_of([f])]
-            if len(exps) > 1:
-                rest = [f for f in m if f not in exps]
-                parts = [v.scale(v.place(b.args[0], i), e) for b, i, e in exps]
-                whole = applied("exp", (v.add(*parts),))
-                found.append(v.mul(v.product(rest, c, v.bound_of(rest)), whole))
-            else:
-                found.append(v.Tensor({m: c}))
-        return v.add(*found)
-
-    return inside_groups(t, change)
+    exps = [f for f in m if is_call(f[0], "exp") and not v.bound_of([f])]
+    if len(exps) < 2:
+        return v.Tensor({m: c})
+    rest = [f for f in m if f not in exps]
+    parts = [v.scale(v.place(b.args[0], i), e) for b, i, e in exps]
+    whole = applied("exp", (v.add(*parts),))
+    return v.mul(v.product(rest, c, v.bound_of(rest)), whole)
 
 
 @rewrites("exp")
-def exponents_below(t: v.Tensor) -> v.Tensor:
-    """exp(u)/(exp(2*u) + 1)**q as 1/(exp((2 - 1/q)*u) + exp(-u/q))**q, which is never inf/inf."""
-    return in_terms(t, _below)
+@in_each_term
+def exponents_below(m: v.Monomial, c: Fraction) -> v.Tensor:
+    """exp(u)/(exp(2*u) + 1)**q as 1/(exp((2 - 1/q)*u) + exp(-u/q))**q, which is never inf/inf.
 
-
-def _below(m: v.Monomial, c: Fraction) -> v.Tensor:
-    """A term with its exponentials multiplied into a sum that it is divided by."""
+    The exponentials of a term are multiplied into a sum that it is divided by.
+    """
     exps = [f for f in m if is_call(f[0], "exp")]
     below = [  # sums of exponentials, and perhaps of numbers
         f for f in m if f[0].kind == "sum" and f[2] < 0 and len(f[0].args[0].terms) > 1
@@ -60,12 +52,9 @@ def _below(m: v.Monomial, c: Fraction) -> v.Tensor:
 
 
 @rewrites("exp", "expm1")
-def over_expm1(t: v.Tensor) -> v.Tensor:
+@in_each_term
+def over_expm1(m: v.Monomial, c: Fraction) -> v.Tensor:
     """exp(u)/expm1(u) as -1/expm1(-u): exp(u) beside other factors overflows before the whole."""
-    return in_terms(t, _over_expm1)
-
-
-def _over_expm1(m: v.Monomial, c: Fraction) -> v.Tensor:
     for b, idx, e in m:
         exp = v.base("call", "exp", b.args, b.dims)
         above = {f[:2]: f[2] for f in m}.get((exp, idx), Fraction(0))
@@ -77,16 +66,13 @@ def _over_expm1(m: v.Monomial, c: Fraction) -> v.Tensor:
     return v.Tensor({m: c})
 
 
+@in_each_group
 def exponents_met(t: v.Tensor) -> v.Tensor:
     """``exp(u + log(a))`` beside ``exp(u)`` as ``a*exp(u)``, however the two are written.
 
     A normal form of the difference of the exponents shows it: the density of Black and Scholes is
     one at both of their quantiles, but for the ratio of the prices.
     """
-    return inside_groups(t, _met)
-
-
-def _met(t: v.Tensor) -> v.Tensor:
     found: list[v.Tensor] = []
     first: list[tuple[v.Tensor, list]] = []
     pairs = 0

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import in_terms
+from gradcli.symbolic.expr.algebra import in_each_term
 from gradcli.symbolic.expr.elementwise import applied, indicator
 from gradcli.symbolic.expr.identities import ORDERS
 from gradcli.symbolic.simplify.relations import is_call
@@ -26,13 +26,9 @@ _WHOLE = ("softmax", "softmax0", "softmax_of_all", "log_softmax", "log_softmax0"
 
 
 @v.remembered
-def unguarded(t: v.Tensor) -> v.Tensor:
-    """The tensor with all that its conditions settle settled."""
-    return in_terms(t, _settled)
-
-
-def _settled(m: v.Monomial, c: Fraction) -> v.Tensor:
-    """One term, rearranged as long as a condition says something."""
+@in_each_term
+def unguarded(m: v.Monomial, c: Fraction) -> v.Tensor:
+    """What conditions settle settled: each term rearranged as long as one says something."""
     whole = v.Tensor({m: c})
     for _ in range(MOST_ROUNDS):
         new = _assumed(m, c)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.algebra import in_each_group, inside_groups
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.expr.identities import QUOTIENTS
 from gradcli.symbolic.simplify.relations import call, is_call, rewrites
@@ -49,21 +49,18 @@ def as_quotients(t: v.Tensor) -> v.Tensor:
     return inside_groups(t, lambda u: _by_term(u, change))
 
 
-def mirrored(t: v.Tensor) -> v.Tensor:
+@in_each_group
+def mirrored(u: v.Tensor) -> v.Tensor:
     """1 - sigmoid(u) as sigmoid(-u)."""
-
-    def change(u: v.Tensor) -> v.Tensor:
-        if len(u.terms) != 2 or () not in u.terms:
-            return u
-        one = u.terms[()]
-        (m, c) = next((m, c) for m, c in u.terms.items() if m)
-        if c != -one or len(m) != 1 or m[0][2] != 1 or not is_call(m[0][0], "sigmoid"):
-            return u
-        b, idx, _ = m[0]
-        down = v.base("call", "sigmoid", (v.scale(b.args[0], -1),), b.dims)
-        return v.factor_scaled(down, idx, one)
-
-    return inside_groups(t, change)
+    if len(u.terms) != 2 or () not in u.terms:
+        return u
+    one = u.terms[()]
+    (m, c) = next((m, c) for m, c in u.terms.items() if m)
+    if c != -one or len(m) != 1 or m[0][2] != 1 or not is_call(m[0][0], "sigmoid"):
+        return u
+    b, idx, _ = m[0]
+    down = v.base("call", "sigmoid", (v.scale(b.args[0], -1),), b.dims)
+    return v.factor_scaled(down, idx, one)
 
 
 @rewrites("where")

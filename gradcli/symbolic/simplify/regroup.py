@@ -14,7 +14,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import common, in_terms, inside_groups, opened, replaced
+from gradcli.symbolic.expr.algebra import (
+    common,
+    in_each_group,
+    in_each_term,
+    inside_groups,
+    opened,
+    replaced,
+)
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.relations import is_call, rewrites
 
@@ -245,12 +252,9 @@ def products_opened(t: v.Tensor) -> v.Tensor:
     return t if found == t else opened(found)
 
 
+@in_each_group
 def products_joined(t: v.Tensor) -> v.Tensor:
     """dot(x, u) - dot(x, y) as dot(x, u - y)."""
-    return inside_groups(t, _products_joined)
-
-
-def _products_joined(t: v.Tensor) -> v.Tensor:
     apart: dict[v.Monomial, Any] = {}
     rest = []
     for m, c in t.terms.items():
@@ -273,12 +277,9 @@ def _products_joined(t: v.Tensor) -> v.Tensor:
 
 
 @rewrites("log")
+@in_each_group
 def logs_joined(t: v.Tensor) -> v.Tensor:
     """log(u) - log(w) as log(u/w)."""
-    return inside_groups(t, _logs_joined)
-
-
-def _logs_joined(t: v.Tensor) -> v.Tensor:
     logs = [
         (m, c) for m, c in t.sorted()
         if len(m) == 1 and is_call(m[0][0], "log") and m[0][2] == 1 and not v.bound_of(m)
@@ -299,10 +300,11 @@ def _logs_joined(t: v.Tensor) -> v.Tensor:
 @rewrites("exp", "log")
 def logs_of_shares(t: v.Tensor) -> v.Tensor:
     """u - log(sum(exp(u))) as log_softmax(u); shares over which is summed are 1."""
-    found = inside_groups(t, _log_share)
-    return t if found == t else in_terms(found, _shares_summed)
+    found = _logs_of_shares(t)
+    return t if found == t else _shares_summed(found)
 
 
+@in_each_term
 def _shares_summed(m: v.Monomial, c: Any) -> v.Tensor:
     factors = list(m)
     for f in m:
@@ -314,7 +316,8 @@ def _shares_summed(m: v.Monomial, c: Any) -> v.Tensor:
     return v.product(factors, c, v.bound_of(factors))
 
 
-def _log_share(t: v.Tensor) -> v.Tensor:
+@in_each_group
+def _logs_of_shares(t: v.Tensor) -> v.Tensor:
     for m, c in t.terms.items():
         if len(m) != 1 or not is_call(m[0][0], "log") or m[0][2] != 1 or v.bound_of(m):
             continue

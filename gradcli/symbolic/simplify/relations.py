@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import in_terms, replaced
+from gradcli.symbolic.expr.algebra import in_each_base, in_each_term, in_pairs
 from gradcli.symbolic.expr.elementwise import applied
 
 
@@ -59,110 +59,96 @@ def call(name: str, like: v.Base, labels: tuple, argument: v.Tensor | None = Non
 
 
 @rewrites("exp")
-def hyperbolic(t: v.Tensor) -> v.Tensor:
+@in_pairs
+def hyperbolic(terms: dict, m: v.Monomial) -> tuple[v.Monomial, v.Tensor] | None:
     """c*exp(u) + c*exp(-u) as 2*c*cosh(u), with a minus as 2*c*sinh(u)."""
-    terms = dict(t.terms)
-    extra = []
-    for m, c in list(terms.items()):
-        for b, i, e in m:
-            if m not in terms or not is_call(b, "exp") or e != 1 or v.bound_of(m):
-                continue
-            rest = [f for f in m if f[:2] != (b, i)]
-            other = next(iter(v.product([*rest, (b, i, -_ONE)], _ONE, ()).terms))
-            d = terms.get(other)
-            if d is not None and abs(d) == abs(c):
-                made = v.base("call", "cosh" if d == c else "sinh", b.args, b.dims)
-                extra.append(v.product([*rest, (made, i, _ONE)], 2 * c, ()))
-                del terms[m], terms[other]
-    return v.add(v.Tensor(terms), *extra) if extra else t
+    c = terms[m]
+    for b, i, e in m:
+        if not is_call(b, "exp") or e != 1 or v.bound_of(m):
+            continue
+        rest = [f for f in m if f[:2] != (b, i)]
+        other = next(iter(v.product([*rest, (b, i, -_ONE)], _ONE, ()).terms))
+        d = terms.get(other)
+        if d is not None and abs(d) == abs(c):
+            made = v.base("call", "cosh" if d == c else "sinh", b.args, b.dims)
+            return other, v.product([*rest, (made, i, _ONE)], 2 * c, ())
+    return None
 
 
 @rewrites("exp")
-def balanced(t: v.Tensor) -> v.Tensor:
+@in_each_base
+def balanced(b: v.Base) -> v.Tensor | None:
     """Groups such as exp(2*u) - 1 as 2*exp(u)*sinh(u), with a plus as 2*exp(u)*cosh(u)."""
-
-    def change(b: v.Base) -> v.Tensor | None:
-        if b.kind != "sum" or len(b.args[0].terms) != 2:
-            return None
-        (m1, c1), (m2, c2) = b.args[0].sorted()
-        if abs(c1) != abs(c2):
-            return None
-        ratio = v.product([*m1, *((f, i, -e) for f, i, e in m2)], _ONE, ())
-        m = next(iter(ratio.terms), ())  # none where two conditions exclude each other
-        if len(m) != 1 or not is_call(m[0][0], "exp") or v.bound_of([*m1, *m2]):
-            return None
-        exp, idx, k = m[0]
-        if k < 0:
-            (m1, c1), (m2, c2), k = (m2, c2), (m1, c1), -k
-        half = v.scale(exp.args[0], Fraction(k) / 2)
-        name = "cosh" if c1 == c2 else "sinh"
-        middle = [*m2, (exp, idx, Fraction(k) / 2), *call(name, exp, idx, half)]
-        return v.product(middle, 2 * c1, ())
-
-    return replaced(t, change)
+    if b.kind != "sum" or len(b.args[0].terms) != 2:
+        return None
+    (m1, c1), (m2, c2) = b.args[0].sorted()
+    if abs(c1) != abs(c2):
+        return None
+    ratio = v.product([*m1, *((f, i, -e) for f, i, e in m2)], _ONE, ())
+    m = next(iter(ratio.terms), ())  # none where two conditions exclude each other
+    if len(m) != 1 or not is_call(m[0][0], "exp") or v.bound_of([*m1, *m2]):
+        return None
+    exp, idx, k = m[0]
+    if k < 0:
+        (m1, c1), (m2, c2), k = (m2, c2), (m1, c1), -k
+    half = v.scale(exp.args[0], Fraction(k) / 2)
+    name = "cosh" if c1 == c2 else "sinh"
+    middle = [*m2, (exp, idx, Fraction(k) / 2), *call(name, exp, idx, half)]
+    return v.product(middle, 2 * c1, ())
 
 
 @rewrites("pow")
-def powers_joined(t: v.Tensor) -> v.Tensor:
+@in_each_term
+def powers_joined(m: v.Monomial, c: Fraction) -> v.Tensor:
     """x**a*x**b as x**(a + b)."""
-
-    def change(m: v.Monomial, c: Fraction) -> v.Tensor:
-        same: dict[tuple, list] = {}
-        for f in m:
-            if is_call(f[0], "pow") and f[2].denominator == 1 and not v.bound_of([f]):
-                same.setdefault((f[0].args[0].key, f[1]), []).append(f)
-        term = v.Tensor({m: c})
-        for (_, idx), group in same.items():
-            if len(group) > 1:
-                ((left, k),) = term.terms.items()
-                exponent = v.add(*(v.scale(b.args[1], e) for b, _, e in group))
-                made = elementwise.powered(group[0][0].args[0], exponent)
-                rest = v.product([f for f in left if f not in group], k, v.bound_of(m))
-                term = v.distribute(rest, v.place(made, idx))
-                if len(term.terms) != 1:
-                    break
-        return term
-
-    return in_terms(t, change)
+    same: dict[tuple, list] = {}
+    for f in m:
+        if is_call(f[0], "pow") and f[2].denominator == 1 and not v.bound_of([f]):
+            same.setdefault((f[0].args[0].key, f[1]), []).append(f)
+    term = v.Tensor({m: c})
+    for (_, idx), group in same.items():
+        if len(group) > 1:
+            ((left, k),) = term.terms.items()
+            exponent = v.add(*(v.scale(b.args[1], e) for b, _, e in group))
+            made = elementwise.powered(group[0][0].args[0], exponent)
+            rest = v.product([f for f in left if f not in group], k, v.bound_of(m))
+            term = v.distribute(rest, v.place(made, idx))
+            if len(term.terms) != 1:
+                break
+    return term
 
 
 @rewrites("exp", "log")
-def powers_named(t: v.Tensor) -> v.Tensor:
+@in_each_base
+def powers_named(b: v.Base) -> v.Tensor | None:
     """exp(y*log(x)) as x**y."""
-
-    def change(b: v.Base) -> v.Tensor | None:
-        if not is_call(b, "exp") or len(b.args[0].terms) != 1:
-            return None
-        ((m, c),) = b.args[0].terms.items()
-        logs = [f for f in m if is_call(f[0], "log") and f[2] == 1]
-        if len(logs) != 1 or v.bound_of(m):
-            return None
-        rest = v.product([f for f in m if f is not logs[0]], c, ())
-        under = v.place(logs[0][0].args[0], logs[0][1])
-        labels = v.labels_of(b.dims)
-        return v.factor(v.base("call", "pow", (under, rest), b.dims), labels)
-
-    return replaced(t, change)
+    if not is_call(b, "exp") or len(b.args[0].terms) != 1:
+        return None
+    ((m, c),) = b.args[0].terms.items()
+    logs = [f for f in m if is_call(f[0], "log") and f[2] == 1]
+    if len(logs) != 1 or v.bound_of(m):
+        return None
+    rest = v.product([f for f in m if f is not logs[0]], c, ())
+    under = v.place(logs[0][0].args[0], logs[0][1])
+    labels = v.labels_of(b.dims)
+    return v.factor(v.base("call", "pow", (under, rest), b.dims), labels)
 
 
 @rewrites("exp", "log")
-def logarithms_named(t: v.Tensor) -> v.Tensor:
+@in_each_base
+def logarithms_named(b: v.Base) -> v.Tensor | None:
     """log(1 + exp(u)) as softplus(u), log(exp(u) + exp(w)) as logaddexp(u, w)."""
-
-    def change(b: v.Base) -> v.Tensor | None:
-        if not is_call(b, "log") or len(b.args[0].terms) != 2:
-            return None
-        found = [_exponent(m) for m, c in b.args[0].sorted() if c == 1]
-        powers = [u for u in found if u is not None]
-        if len(powers) != 2:
-            return None
-        one, two = sorted(powers, key=lambda u: not u.terms)
-        labels = v.labels_of(b.dims)
-        if not two.terms:
-            return v.factor(v.base("call", "softplus", (one,), b.dims), labels)
-        return v.factor(v.base("call", "logaddexp", (one, two), b.dims), labels)
-
-    return replaced(t, change)
+    if not is_call(b, "log") or len(b.args[0].terms) != 2:
+        return None
+    found = [_exponent(m) for m, c in b.args[0].sorted() if c == 1]
+    powers = [u for u in found if u is not None]
+    if len(powers) != 2:
+        return None
+    one, two = sorted(powers, key=lambda u: not u.terms)
+    labels = v.labels_of(b.dims)
+    if not two.terms:
+        return v.factor(v.base("call", "softplus", (one,), b.dims), labels)
+    return v.factor(v.base("call", "logaddexp", (one, two), b.dims), labels)
 
 
 def _exponent(m: v.Monomial) -> v.Tensor | None:

@@ -17,7 +17,6 @@ from gradcli.symbolic.trace.symbol import (
     operation,
     ties,
 )
-from gradcli.symbolic.unsupported import no_closed_form
 
 
 @operation("where")
@@ -64,12 +63,6 @@ def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
     return x if max is None else call("minimum", [x, as_symbol(max)])
 
 
-@operation("remainder")
-def remainder(x: Symbol, y: Symbol) -> Symbol:
-    """A call of two arguments: no sum or product says it."""
-    return call("remainder", [x, y])
-
-
 @operation("fmod")
 def fmod(x: Any, y: Any) -> Any:
     """x - trunc(x/y)*y."""
@@ -93,12 +86,6 @@ def _unless_zero(x: Any, product: Symbol) -> Symbol:
     if in_a_rule():
         return product
     return where(call("eq", [x, as_symbol(0)]), as_symbol(0), product)
-
-
-@operation("isclose")
-def isclose(x: Symbol, y: Symbol, **_params: Any) -> Symbol:
-    """Raises a fault (E0701): tolerances have no closed form."""
-    raise no_closed_form("`isclose`")
 
 
 @operation("eq")

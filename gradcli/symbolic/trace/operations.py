@@ -98,7 +98,7 @@ def _power(exponent: Fraction) -> Any:
     return lambda x: Symbol(v.power(x.tensor, exponent), x.axes)
 
 
-operation("sqrt", "root")(_power(Fraction(1, 2)))
+operation("sqrt")(_power(Fraction(1, 2)))
 operation("rsqrt")(_power(Fraction(-1, 2)))
 operation("square")(_power(Fraction(2)))
 operation("reciprocal")(_power(Fraction(-1)))
