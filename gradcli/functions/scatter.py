@@ -158,12 +158,17 @@ def _diagonal(height: int, width: int, offset: int) -> tuple:
     return steps + max(0, -offset), steps + max(0, offset)
 
 
-def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A diagonal of two dimensions, as the last one; a view where it is the main one."""
-    rank = len(input.shape)
+def _two_axes(dim1: int, dim2: int, rank: int) -> list[int]:
     axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     if axes[0] == axes[1]:
         raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return axes
+
+
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A diagonal of two dimensions, as the last one; a view where it is the main one."""
+    rank = len(input.shape)
+    axes = _two_axes(dim1, dim2, rank)
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
     if offset:
         rest: tuple = slice(max(-offset, 0), None), slice(max(offset, 0), None)
@@ -191,9 +196,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     """Matrices with the last dimension of ``input`` on a diagonal."""
     shape = tuple(input.shape)
     rank = len(shape) + 1
-    axes = [normal_dim(d, rank) for d in (dim1, dim2)]
-    if axes[0] == axes[1]:
-        raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    axes = _two_axes(dim1, dim2, rank)
     size = shape[-1] + abs(offset)
     if offset:
         charge_shape((*shape[:-1], size, size))
