@@ -193,7 +193,7 @@ def _selected(input: Any, mask: Any) -> Any:
 def masked_fill(input: Any, mask: Any, value: Operand) -> Any:
     """``input`` with a value where ``mask`` holds."""
     of_truths("masked_fill_", mask, mask.dtype.c_name)
-    meeting_shape(mask, input)
+    meeting_shape(mask.shape, input.shape)
     value = _filling(input, value, "masked_fill_")
     name = f"MaskedFillBackward{isinstance(value, Plain):d}"
     return called(rowwise(O["where"](mask, value, input)), name, input, value)
@@ -223,9 +223,8 @@ def _filling(input: Any, value: Any, name: str) -> Any:
     return value
 
 
-def meeting_shape(first: Any, second: Any) -> tuple[int, ...]:
+def meeting_shape(*shapes: Any) -> tuple[int, ...]:
     """What two shapes broadcast to. Raises RuntimeFault (E0301) where they do not."""
-    shapes = tuple(first.shape), tuple(second.shape)
     said = sizes_differ(*shapes)
     if said is not None:
         raise bad_shape(said)
@@ -304,10 +303,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     sizes: Any = [list(v.shape) for v in (input, indices)]
     reach, count = (given.pop(axis) for given in sizes)
     indices = np.where(indices < 0, indices + reach, indices)
-    said = sizes_differ(*sizes)
-    if said is not None:
-        raise bad_shape(said)
-    both = np.broadcast_shapes(*sizes)
+    both = meeting_shape(*sizes)
     wide, many = ((*both[:axis], n, *both[axis:]) for n in (reach, count))
     if tuple(input.shape) != wide:
         input = O["expand"](input, wide)

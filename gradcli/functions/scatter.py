@@ -94,7 +94,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes")
     if is_batch(mask):
         return mask.each_of(masked_scatter, (input, mask, source), {})
-    shape = meeting_shape(mask, input)
+    shape = meeting_shape(mask.shape, input.shape)
     mask = np.broadcast_to(np.asarray(mask.array), shape)
     wide = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
