@@ -40,7 +40,7 @@ from gradcli.ops.errors import (
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import is_complex, is_number
-from gradcli.ops.torch_messages import sizes_differ
+from gradcli.ops.torch_messages import no_broadcast, sizes_differ
 
 
 def _along(input: Any, dim: int, part: Any) -> Any:
@@ -539,12 +539,11 @@ def _reduced(
 
 def broadcast_tensors(*tensors: Any) -> tuple:
     """Tensors expanded to the one shape they broadcast to."""
+    shapes = [tuple(t.shape) for t in tensors]
     try:
-        shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
+        shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        shown = " and ".join(str(tuple(t.shape)) for t in tensors)
-        said = sizes_differ(*(tuple(t.shape) for t in tensors[:2]))
-        raise bad_shape(f"shapes {shown} do not broadcast", torch=said) from None
+        raise no_broadcast(shapes) from None
     return tuple(t if tuple(t.shape) == shape else O["expand"](t, shape) for t in tensors)
 
 
