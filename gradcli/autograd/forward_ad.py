@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import current, pushing, transformed
+from gradcli.engine.tensor.storage import References
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape, bad_type
 from gradcli.transforms.dual import Dual, is_dual
@@ -45,7 +46,7 @@ def enter_dual_level() -> int:
             "E0414", "Nested forward mode AD is not supported at the moment",
             help="func.jvp nests: jvp(lambda x: jvp(f, (x,), (v,))[1], ...)",
         )  # fmt: skip
-    running.values[running.begin_dual()] = []
+    running.values[running.begin_dual()] = References()
     return len(running.dual) - 1
 
 

@@ -386,6 +386,9 @@ DType.__name__ = DType.__qualname__ = "dtype"
 Device.__name__ = Device.__qualname__ = "device"
 
 
+_OTHER = "gradcli.{0}() requires {1} input type. Use gradcli.{2} to handle 'gradcli.{0}'"
+
+
 class finfo:
     """The range and the precision of a floating-point type; the default dtype's without one.
 
@@ -400,11 +403,8 @@ class finfo:
     def __init__(self, type: Any = None) -> None:
         of = get_default_dtype() if type is None else _no_text(type)
         if of.kind < 2:
-            said = (
-                "gradcli.finfo() requires a floating point input type. Use gradcli.iinfo to handle "
-                "'gradcli.finfo'"
-            )
-            raise TypeFault("E0309", said, help="iinfo() says the range of whole numbers")
+            mend = "iinfo() says the range of whole numbers"
+            raise TypeFault("E0309", _OTHER.format("finfo", "a floating point", "iinfo"), help=mend)
         real = np.empty(0, of.numpy).real.dtype
         info = np.finfo(real)
         self.bits = info.bits
@@ -431,11 +431,8 @@ class iinfo:
     def __init__(self, type: Any) -> None:
         of = _no_text(type)
         if of.kind != 1:
-            said = (
-                "gradcli.iinfo() requires an integer input type. Use gradcli.finfo to handle "
-                "'gradcli.iinfo'"
-            )
-            raise TypeFault("E0309", said, help="finfo() says the range of floating-point numbers")
+            mend = "finfo() says the range of floating-point numbers"
+            raise TypeFault("E0309", _OTHER.format("iinfo", "an integer", "finfo"), help=mend)
         info = np.iinfo(of.numpy)
         self.bits, self.min, self.max, self.dtype = info.bits, info.min, info.max, of.name
 

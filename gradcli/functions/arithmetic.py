@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.creation.factories import check_parts, refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import bottom, called, in_float32, multiple, rowwise
@@ -394,14 +394,7 @@ def polar(abs: Any, angle: Any) -> Any:
     for position, (name, part) in enumerate((("abs", abs), ("angle", angle)), 1):
         if not hasattr(part, "dtype"):
             raise not_a("Tensor", "polar", name, position, part)
-    names = abs.dtype.scalar_name, angle.dtype.scalar_name
-    if not (abs.dtype.is_floating_point and angle.dtype.is_floating_point):
-        said = "Expected both inputs to be Half, Float or Double tensors but got "
-        raise bad_dtype(said + " and ".join(names))
-    refuse_kinds("half", "polar_cpu", abs.dtype)
-    if abs.dtype is not angle.dtype:
-        said = f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for"
-        raise bad_dtype(f"{said} second argument", help="write angle.to(abs.dtype)")
+    check_parts(abs, angle, "polar_cpu", "write angle.to(abs.dtype)")
     found = O["of_parts"](abs * O["cos"](angle), abs * O["sin"](angle))
     return called(found, "PolarBackward0", abs, angle)
 

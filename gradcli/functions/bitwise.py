@@ -13,9 +13,9 @@ from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import laid_as
-from gradcli.ops.errors import TypeFault, bad_shape
+from gradcli.ops.errors import TypeFault
 from gradcli.ops.operator import OPERATORS as O
-from gradcli.ops.torch_messages import not_a, sizes_differ
+from gradcli.ops.torch_messages import no_broadcast, not_a
 
 _KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
@@ -37,12 +37,11 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         target = dtypes.meeting(*operands)
         if target.kind == 1:
             pair = [target.wrapped(v) if v.__class__ is int else v for v in pair]
+        shapes = [np.shape(p) for p in pair]
         try:
-            np.broadcast_shapes(*(np.shape(p) for p in pair))
+            np.broadcast_shapes(*shapes)
         except ValueError:
-            shapes = [np.shape(p) for p in pair]
-            said = f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast"
-            raise bad_shape(said, torch=sizes_differ(*shapes)) from None
+            raise no_broadcast(shapes, name) from None
         kinds = "half float complex" if logic else "bool half float complex"
         refuse_kinds(kinds, f"{_KERNELS.get(name, name)}_cpu", target)
         found = np.asarray(ufunc(*pair)).astype(target.numpy)

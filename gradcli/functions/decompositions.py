@@ -37,12 +37,6 @@ from gradcli.ops.dims import in_columns
 from gradcli.ops.errors import LinAlgFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
-__all__ = [
-    "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh",
-    "geqrf", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack", "ormqr", "qr", "svd",
-    "svdvals", "torch_lu", "torch_lu_solve", "torch_qr", "torch_svd", "triangular_solve",
-]  # fmt: skip
-
 
 def _part(joined: Any, start: int, *shape: int) -> Any:
     lead = tuple(joined.shape)[:-1]

@@ -258,47 +258,38 @@ hfft2 = _in_two(hfftn, "``hfftn`` along the last two dimensions.")
 ihfft2 = _in_two(ihfftn, "The inverse of ``hfft2``.")
 
 
-def fftshift(input: Any, dim: Any = None) -> Any:
-    """The frequency 0 moved to the middle."""
-    return _shifted(input, dim, 0)
+def _shifting(name: str, doc: str, more: int) -> Any:
+    def shifted(input: Any, dim: Any = None) -> Any:
+        dims = normal_dims(dim, len(input.shape))
+        if dim == () or dim == []:
+            raise bad_value("`shifts` required")
+        return _O["roll"](input, tuple((input.shape[d] + more) // 2 for d in dims), dims)
+
+    return named(shifted, name, doc)
 
 
-def ifftshift(input: Any, dim: Any = None) -> Any:
-    """The inverse of ``fftshift``."""
-    return _shifted(input, dim, 1)
+fftshift = _shifting("fftshift", "The frequency 0 moved to the middle.", 0)
+ifftshift = _shifting("ifftshift", "The inverse of ``fftshift``.", 1)
 
 
-def _shifted(input: Any, dim: Any, more: int) -> Any:
-    dims = normal_dims(dim, len(input.shape))
-    if dim == () or dim == []:
-        raise bad_value("`shifts` required")
-    return _O["roll"](input, tuple((input.shape[d] + more) // 2 for d in dims), dims)
+def _frequencies(name: str, of: str, steps: Callable[[int], np.ndarray]) -> Any:
+    def frequencies(
+        n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False,
+        device: Any = None, layout: Any = None, pin_memory: Any = False,
+    ) -> Tensor:  # fmt: skip
+        charge_shape(sizes_of((n,), name))
+        target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
+        if target.kind < 2:
+            raise bad_dtype("fftfreq requires a floating point or complex dtype")
+        found = (steps(n) / (n * d)).astype(target.numpy)
+        return finish(found, target, requires_grad, device)
+
+    doc = f"The frequencies of ``{of}``'s entries for samples ``d`` apart."
+    return named(frequencies, name, doc)
 
 
-def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, *leaf: Any) -> Tensor:
-    target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
-    if target.kind < 2:
-        raise bad_dtype("fftfreq requires a floating point or complex dtype")
-    return finish((steps / (n * d)).astype(target.numpy), target, *leaf)
-
-
-def fftfreq(
-    n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    layout: Any = None, pin_memory: Any = False,
-) -> Tensor:  # fmt: skip
-    """The frequencies of ``fft``'s entries for samples ``d`` apart."""
-    charge_shape(sizes_of((n,), "fftfreq"))
-    steps = np.fft.fftfreq(n, 1.0 / n) if n else np.zeros(0)
-    return _frequencies(steps, n or 1, d, dtype, requires_grad, device)
-
-
-def rfftfreq(
-    n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    layout: Any = None, pin_memory: Any = False,
-) -> Tensor:  # fmt: skip
-    """The frequencies of ``rfft``'s entries for samples ``d`` apart."""
-    charge_shape(sizes_of((n,), "rfftfreq"))
-    return _frequencies(np.arange(math.floor(n / 2) + 1), n, d, dtype, requires_grad, device)
+fftfreq = _frequencies("fftfreq", "fft", lambda n: np.fft.fftfreq(n, 1.0 / n) if n else np.zeros(0))
+rfftfreq = _frequencies("rfftfreq", "rfft", lambda n: np.arange(math.floor(n / 2) + 1))
 
 
 for _name in __all__:

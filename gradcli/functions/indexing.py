@@ -40,7 +40,7 @@ from gradcli.ops.errors import (
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import is_complex, is_number
-from gradcli.ops.torch_messages import sizes_differ
+from gradcli.ops.torch_messages import no_broadcast, sizes_differ
 
 
 def _along(input: Any, dim: int, part: Any) -> Any:
@@ -193,7 +193,7 @@ def _selected(input: Any, mask: Any) -> Any:
 def masked_fill(input: Any, mask: Any, value: Operand) -> Any:
     """``input`` with a value where ``mask`` holds."""
     of_truths("masked_fill_", mask, mask.dtype.c_name)
-    meeting_shape(mask, input)
+    meeting_shape(mask.shape, input.shape)
     value = _filling(input, value, "masked_fill_")
     name = f"MaskedFillBackward{isinstance(value, Plain):d}"
     return called(rowwise(O["where"](mask, value, input)), name, input, value)
@@ -223,9 +223,8 @@ def _filling(input: Any, value: Any, name: str) -> Any:
     return value
 
 
-def meeting_shape(first: Any, second: Any) -> tuple[int, ...]:
+def meeting_shape(*shapes: Any) -> tuple[int, ...]:
     """What two shapes broadcast to. Raises RuntimeFault (E0301) where they do not."""
-    shapes = tuple(first.shape), tuple(second.shape)
     said = sizes_differ(*shapes)
     if said is not None:
         raise bad_shape(said)
@@ -304,10 +303,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     sizes: Any = [list(v.shape) for v in (input, indices)]
     reach, count = (given.pop(axis) for given in sizes)
     indices = np.where(indices < 0, indices + reach, indices)
-    said = sizes_differ(*sizes)
-    if said is not None:
-        raise bad_shape(said)
-    both = np.broadcast_shapes(*sizes)
+    both = meeting_shape(*sizes)
     wide, many = ((*both[:axis], n, *both[axis:]) for n in (reach, count))
     if tuple(input.shape) != wide:
         input = O["expand"](input, wide)
@@ -543,12 +539,11 @@ def _reduced(
 
 def broadcast_tensors(*tensors: Any) -> tuple:
     """Tensors expanded to the one shape they broadcast to."""
+    shapes = [tuple(t.shape) for t in tensors]
     try:
-        shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
+        shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        shown = " and ".join(str(tuple(t.shape)) for t in tensors)
-        said = sizes_differ(*(tuple(t.shape) for t in tensors[:2]))
-        raise bad_shape(f"shapes {shown} do not broadcast", torch=said) from None
+        raise no_broadcast(shapes) from None
     return tuple(t if tuple(t.shape) == shape else O["expand"](t, shape) for t in tensors)
 
 

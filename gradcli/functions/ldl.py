@@ -20,8 +20,6 @@ from gradcli.ops.dims import in_columns, normal_dim
 from gradcli.ops.errors import LinAlgFault, bad_dtype, bad_shape
 from gradcli.ops.memory_budget import charge_shape
 
-__all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
-
 
 def _lapack(hermitian: bool, ending: str, *arrays: Any) -> Any:
     from scipy.linalg import lapack  # slow to load

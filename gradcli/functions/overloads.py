@@ -26,8 +26,8 @@ from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
-from gradcli.ops.errors import ValueFault, bad_argument, bad_dim, bad_dtype, bad_shape, bad_value
-from gradcli.ops.torch_messages import not_a
+from gradcli.ops.errors import ValueFault, bad_argument, bad_dim, bad_dtype, bad_value
+from gradcli.ops.torch_messages import no_broadcast, not_a
 
 
 def _tensors(name: str, tensors: Any) -> list:
@@ -172,8 +172,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
     try:
         return Size(np.broadcast_shapes(*sizes))
     except ValueError:
-        said = f"shapes {' and '.join(str(tuple(s)) for s in sizes)} do not broadcast"
-        raise bad_shape(said, help="sizes must agree from the right, or be 1") from None
+        mend = "sizes must agree from the right, or be 1"
+        raise no_broadcast(sizes, help=mend, torch=None) from None
 
 
 may_be("joined", cat, stack, apart=True)

@@ -553,7 +553,7 @@ def allclose(
     if input.dtype is not other.dtype:
         said = f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}"
         raise bad_dtype(said, help=f"write other.to({input.dtype!r})")
-    meeting_shape(input, other)
+    meeting_shape(input.shape, other.shape)
     return bool(O["isclose"](input, other, rtol, atol, equal_nan).all())
 
 

@@ -94,7 +94,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes")
     if is_batch(mask):
         return mask.each_of(masked_scatter, (input, mask, source), {})
-    shape = meeting_shape(mask, input)
+    shape = meeting_shape(mask.shape, input.shape)
     mask = np.broadcast_to(np.asarray(mask.array), shape)
     wide = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
@@ -158,12 +158,17 @@ def _diagonal(height: int, width: int, offset: int) -> tuple:
     return steps + max(0, -offset), steps + max(0, offset)
 
 
-def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A diagonal of two dimensions, as the last one; a view where it is the main one."""
-    rank = len(input.shape)
+def _two_axes(dim1: int, dim2: int, rank: int) -> list[int]:
     axes = [normal_dim(d, rank) for d in (dim1, dim2)]
     if axes[0] == axes[1]:
         raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return axes
+
+
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A diagonal of two dimensions, as the last one; a view where it is the main one."""
+    rank = len(input.shape)
+    axes = _two_axes(dim1, dim2, rank)
     moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
     if offset:
         rest: tuple = slice(max(-offset, 0), None), slice(max(offset, 0), None)
@@ -191,9 +196,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     """Matrices with the last dimension of ``input`` on a diagonal."""
     shape = tuple(input.shape)
     rank = len(shape) + 1
-    axes = [normal_dim(d, rank) for d in (dim1, dim2)]
-    if axes[0] == axes[1]:
-        raise bad_dim(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    axes = _two_axes(dim1, dim2, rank)
     size = shape[-1] + abs(offset)
     if offset:
         charge_shape((*shape[:-1], size, size))
@@ -261,34 +264,30 @@ def _raised(rank: int) -> Any:
 atleast_1d, atleast_2d, atleast_3d = _raised(1), _raised(2), _raised(3)
 
 
-def _split(name: str, input: Any, parts: Any, dim: int) -> tuple:
-    if hasattr(parts, "shape"):
-        raise not_a("int or a list of them", name, "indices_or_sections", 2, parts)
-    least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
-    whole = isinstance(parts, int) or all(isinstance(p, int) for p in parts)
-    if whole and len(input.shape) < least:
-        said = f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor"
-        raise bad_shape(f"{said} with {len(input.shape)} dimensions!")
-    if isinstance(parts, int) and (parts < 1 or input.shape[dim] % parts):
-        said = f"torch.{name} attempted to split along dimension {dim}, but the size of the"
-        size = input.shape[dim]
-        raise bad_value(f"{said} dimension {size} is not divisible by the split_size {parts}!")
-    return tensor_split(input, parts, dim)
+def _splitting(name: str, doc: str, least: int, axis: int) -> Any:
+    """``tensor_split`` along ``axis`` of what has as many dimensions as ``least``."""
+
+    def split(input: Any, indices_or_sections: int | Sequence[int]) -> tuple:
+        parts, rank = indices_or_sections, len(input.shape)
+        dim = 0 if rank == least == 1 else axis
+        if hasattr(parts, "shape"):
+            raise not_a("int or a list of them", name, "indices_or_sections", 2, parts)
+        whole = isinstance(parts, int) or all(isinstance(p, int) for p in parts)
+        if whole and rank < least:
+            said = f"torch.{name} requires a tensor with at least {least} dimension, but got a"
+            raise bad_shape(f"{said} tensor with {rank} dimensions!")
+        if isinstance(parts, int) and (parts < 1 or input.shape[dim] % parts):
+            said = f"torch.{name} attempted to split along dimension {dim}, but the size of the"
+            size = input.shape[dim]
+            raise bad_value(f"{said} dimension {size} is not divisible by the split_size {parts}!")
+        return tensor_split(input, parts, dim)
+
+    return named(split, name, doc)
 
 
-def hsplit(input: Any, indices_or_sections: int | Sequence[int]) -> tuple:
-    """Pieces side by side."""
-    return _split("hsplit", input, indices_or_sections, 0 if len(input.shape) == 1 else 1)
-
-
-def vsplit(input: Any, indices_or_sections: int | Sequence[int]) -> tuple:
-    """Pieces one below the other."""
-    return _split("vsplit", input, indices_or_sections, 0)
-
-
-def dsplit(input: Any, indices_or_sections: int | Sequence[int]) -> tuple:
-    """Pieces along the third dimension."""
-    return _split("dsplit", input, indices_or_sections, 2)
+hsplit = _splitting("hsplit", "Pieces side by side.", 1, 1)
+vsplit = _splitting("vsplit", "Pieces one below the other.", 2, 0)
+dsplit = _splitting("dsplit", "Pieces along the third dimension.", 3, 2)
 
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:

@@ -7,7 +7,7 @@ explains a code.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 
 class Fault(Exception):
@@ -105,40 +105,20 @@ class LimitFault(Fault, RuntimeError):
     """A limit on time, memory, steps, nesting or output was reached."""
 
 
-def bad_type(message: str, **more: Any) -> TypeFault:
-    """The error of a value of the wrong kind."""
-    return TypeFault("E0303", message, **more)
-
-
-def bad_dim(message: str, **more: Any) -> RuntimeFault:
-    """The error of a dimension that there is not, or that is named twice."""
-    return RuntimeFault("E0305", message, **more)
-
-
-def bad_size(message: str, **more: Any) -> RuntimeFault:
-    """The error of a size that the entries do not fill."""
-    return RuntimeFault("E0306", message, **more)
-
-
-def bad_argument(message: str, **more: Any) -> ValueFault:
-    """``bad_value`` where PyTorch looks in Python, and not in a kernel: a ValueError."""
-    return ValueFault("E0304", message, **more)
-
-
-def bad_shape(message: str, **more: Any) -> RuntimeFault:
-    """The error of shapes that do not fit."""
-    return RuntimeFault("E0301", message, **more)
-
-
-def bad_value(message: str, **more: Any) -> RuntimeFault:
-    """The error of a value that the function does not take."""
-    return RuntimeFault("E0304", message, **more)
-
-
-def bad_dtype(message: str, **more: Any) -> RuntimeFault:
-    """The error of an element type that does not fit."""
-    return RuntimeFault("E0309", message, **more)
-
+bad_type = partial(TypeFault, "E0303")
+"""The error of a value of the wrong kind."""
+bad_dim = partial(RuntimeFault, "E0305")
+"""The error of a dimension that there is not, or that is named twice."""
+bad_size = partial(RuntimeFault, "E0306")
+"""The error of a size that the entries do not fill."""
+bad_argument = partial(ValueFault, "E0304")
+"""``bad_value`` where PyTorch looks in Python, and not in a kernel: a ValueError."""
+bad_shape = partial(RuntimeFault, "E0301")
+"""The error of shapes that do not fit."""
+bad_value = partial(RuntimeFault, "E0304")
+"""The error of a value that the function does not take."""
+bad_dtype = partial(RuntimeFault, "E0309")
+"""The error of an element type that does not fit."""
 
 # A tutorial that prints ``type(e).__name__``, and a traceback, name the built-in type.
 for _fault in (

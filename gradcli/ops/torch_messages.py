@@ -38,6 +38,13 @@ def sizes_differ(*shapes: tuple[Any, ...]) -> str | None:
     return None
 
 
+def no_broadcast(shapes: Sequence[Any], name: str = "", **facts: Any) -> RuntimeFault:
+    """The error of shapes that do not broadcast, which ``name`` was given."""
+    shown = " and ".join(str(tuple(shape)) for shape in shapes)
+    said = f"{name}{': ' * bool(name)}shapes {shown} do not broadcast"
+    return bad_shape(said, **{"torch": sizes_differ(*shapes), **facts})
+
+
 _LINALG = frozenset(
     ("inv", "det", "solve", "cholesky", "qr", "svd", "svdvals", "eig", "eigvals", "logdet",
      "slogdet", "norm", "lu", "matrix_exp")

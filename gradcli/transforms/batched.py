@@ -9,7 +9,6 @@ the results are stacked.
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of, version_of
 from gradcli.engine.tensor.attributes import Size
-from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.storage import References, Slots
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
@@ -309,7 +308,7 @@ class Batched(Layer):
         if all(k in internal or (k in lifted and own[k].is_uniform()) for k in own.keys() - have):
             members = movable(target, self)
             batches = zeros_beside(members, self)
-            aliases: list = []
+            aliases = References()
             before = moved(members)
             with enable_grad():  # only the memory changes
                 for was, batch in zip(before, batches, strict=True):
@@ -319,7 +318,7 @@ class Batched(Layer):
                 member.__class__ = Batched
                 member.__init__(batch.content, level)
                 member.aliases = aliases
-                aliases.append(weakref.ref(member))
+                aliases.note(member)
                 note_promoted(member, was, level)
             return
         said = "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a"

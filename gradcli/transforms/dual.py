@@ -35,7 +35,7 @@ from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import more, next_number
 from gradcli.engine.record.apply import through_float32
 from gradcli.engine.record.composite import bottom, in_float32, version_of
-from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.storage import References, Slots
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
@@ -71,7 +71,7 @@ class Dual(Layer):
         self.__gradcli_rank__ = level
         self.aliases = None
         if level in running.values:
-            running.note(self, level)
+            running.values[level].note(self)
 
     def components(self) -> tuple:
         """The primal and the tangent."""
@@ -173,7 +173,7 @@ class Dual(Layer):
                 if old.edge is not None and not old.edge.leaf and new.shape == old.shape:
                     new.edge = old.edge  # one place, also where its own memory comes late
             self.tangent = tangent
-            self.aliases = [weakref.ref(self)]
+            self.aliases = References.of(self)
 
     def take_tangent(self) -> None:
         """Let the tangent be that of a dual which is written to: the user's own where that is laid
@@ -186,7 +186,7 @@ class Dual(Layer):
         levels = [v.__gradcli_rank__ for v in batches if v.batch]
         if len(levels) == len(batches) and levels == [v.__gradcli_rank__ for v in around]:
             if _alike(primal, tangent):
-                self.aliases = [weakref.ref(self)]
+                self.aliases = References.of(self)
             else:
                 self.own()
 
@@ -255,7 +255,7 @@ class Dual(Layer):
         members = movable(target, self)
         level = self.__gradcli_rank__
         tangents = zeros_beside(members, self.tangent)
-        aliases: list = []
+        aliases = References()
         outer = getattr(memory.memory_of(target).meta, "outer", None)
         if outer is not None and not self._innermost():  # of ``.data``: what that is of has one too
             if len(members) > 1 or isinstance(target, Layer):
@@ -267,7 +267,7 @@ class Dual(Layer):
             member.__class__ = Dual
             member.__init__(primal, tangent, level)
             member.aliases = aliases
-            aliases.append(weakref.ref(member))
+            aliases.note(member)
             if len(aliases) > 1:
                 member.__dict__[ROOT] = members[0]
             note_promoted(member, primal, level)
@@ -666,7 +666,7 @@ def _data_within(value: Any) -> Any:
 
 def _alone(value: Any) -> Any:
     """``value``, which shares memory, and not what is written to it at higher levels."""
-    value.aliases = [weakref.ref(value)]
+    value.aliases = References.of(value)
     return value
 
 

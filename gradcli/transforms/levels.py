@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradcli.engine.grad_mode import begin_pushing, of_transforms, transformed
+from gradcli.engine.tensor.storage import References
 
 next_level = itertools.count(2).__next__
 """Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
@@ -39,19 +40,12 @@ class _Running(threading.local):
         self.hooked: list[Any] = []
         # Of ``forward_ad``, by level: the values, and the nodes at tangents that were given.
         self.given: dict[int, weakref.WeakSet] = {}
-        self.values: dict[int, list[weakref.ref]] = {}
+        self.values: dict[int, References] = {}
         self.pulling: frozenset[int] = frozenset()  # the levels of tangents that a pass is at
-
-    def note(self, value: Any, level: int) -> None:
-        """Note a value of a level, which it may outlive."""
-        values = self.values[level]
-        if len(values) >= 64 and not len(values) & (len(values) - 1):
-            values[:] = [reference for reference in values if reference() is not None]
-        values.append(weakref.ref(value))
 
     def duals(self, level: int) -> list[Any]:
         """Those of a level of ``forward_ad`` that are still referred to."""
-        values = (reference() for reference in self.values.get(level, ()))
+        values = self.values.get(level, References()).alive()
         return [v for v in values if getattr(v, "__gradcli_rank__", 0) == level]
 
     def begin_dual(self) -> int:

@@ -23,7 +23,7 @@ from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.inplace import check_writable, share_memory, views_of
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.stale_view import StaleConjView, StaleView, place_of
-from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.storage import References, Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
@@ -45,8 +45,8 @@ def sharing(value: Any) -> list:
     if isinstance(value, Layer):
         return list(value.sharing())
     base = memory_of(value)
-    views = () if base.meta is None else base.meta.views or ()
-    return [base, *(view for view in (reference() for reference in views) if view is not None)]
+    views = None if base.meta is None else base.meta.views
+    return [base, *(views.alive() if views else ())]
 
 
 def movable(target: Any, value: Any) -> list:
@@ -112,7 +112,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
     charge_shape((largest,), 1)
     memory = np.zeros(largest, np.uint8)
     found = []
-    aliases: dict[int, list] = {}
+    aliases: dict[int, References] = {}
     root = None
     if len(members) > 1 and not isinstance(members[0], Plain):
         dtype = bottom(members[0]).dtype  # nobody is sure to be alive of whom all are views
@@ -132,8 +132,8 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
             tangent.__class__ = ConjView
         for level, batch in levels:
             tangent = batch.around(tangent)
-            tangent.aliases = aliases.setdefault(level, [])
-            tangent.aliases.append(weakref.ref(tangent))
+            tangent.aliases = aliases.setdefault(level, References())
+            tangent.aliases.note(tangent)
         found.append(tangent)
     return found
 
@@ -141,7 +141,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
 def moved(members: Sequence[Any]) -> list:
     """New objects in the places of ``members``, which are free to become something else."""
     new = {id(member): copy_slots(member, _new(member.__class__)) for member in members}
-    aliases = [weakref.ref(value) for value in new.values()]
+    aliases = References.of(*new.values())
     for old, value in zip(members, new.values(), strict=True):
         if isinstance(old, Layer):
             value.aliases = aliases

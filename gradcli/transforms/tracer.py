@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -47,7 +46,7 @@ from gradcli.engine.record.dtype_checks import one_number
 from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
-from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.storage import References, Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.methods import METHODS, TURNED, as_method, of_values
 from gradcli.functions.subscripts import numbers_first, plain_index
@@ -544,18 +543,15 @@ class Layer(Slots, Operand):
     def sharing(self) -> Iterator[Layer]:
         """This value and those that share its memory."""
         if self.aliases is None:
-            self.aliases = [weakref.ref(self)]
-        return (v for v in (reference() for reference in self.aliases) if v is not None)
+            self.aliases = References.of(self)
+        return self.aliases.alive()  # type: ignore[no-any-return]
 
     def note_view(self, view: Layer) -> Any:
         """``view``, noted to share this value's memory."""
         if self.aliases is None:
-            self.aliases = [weakref.ref(self)]
-        aliases = self.aliases
-        if len(aliases) >= 16 and not len(aliases) & (len(aliases) - 1):
-            aliases[:] = [reference for reference in aliases if reference() is not None]
-        aliases.append(weakref.ref(view))
-        view.aliases = aliases
+            self.aliases = References.of(self)
+        self.aliases.note(view)
+        view.aliases = self.aliases
         return view
 
     def _steps(self) -> tuple[int, ...]:

@@ -1129,3 +1129,16 @@ def test_bytes_are_interpolated_where_there_are_kernels():
     assert nn.functional.interpolate(
         torch.ones(1, 1, 2, 2).to(torch.uint8), 3, mode="bicubic"
     ).all()
+
+
+def test_an_error_of_a_wrong_call_names_no_private_class():
+    layers = [getattr(nn, name) for name in nn.__all__ if name[0].isupper()]
+    layers = [cls for cls in layers if issubclass(cls, nn.Module)]
+    assert len(layers) > 100
+    for cls in layers:
+        for function in (cls.__init__, cls.forward):
+            assert not function.__qualname__.startswith("_"), cls
+    with pytest.raises(TypeError, match=r"^Conv2d\.__init__\(\) missing 3 required"):
+        nn.Conv2d()
+    with pytest.raises(TypeError, match=r"^GRU\.forward\(\) missing 1 required"):
+        nn.GRU(2, 3)()

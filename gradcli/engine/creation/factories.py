@@ -638,19 +638,22 @@ full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, on
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     """A complex tensor from its parts; ``gradcli.complex``. Raises RuntimeFault (E0309)."""
     if isinstance(real, Tensor) and isinstance(imag, Tensor):
-        kinds = real.dtype.scalar_name, imag.dtype.scalar_name
-        if real.dtype.kind != 2 or imag.dtype.kind != 2:
-            raise bad_dtype(
-                f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and "
-                f"{kinds[1]}"
-            )
-        if kinds[0] != kinds[1]:
-            raise bad_dtype(
-                f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for "
-                "second argument"
-            )
+        check_parts(real, imag)
     made: Tensor = OPERATORS["of_parts"](real, imag)
     return made
+
+
+def check_parts(first: Any, second: Any, kernel: str = "", help: str | None = None) -> None:
+    """Raise RuntimeFault (E0309) unless both are floats of one dtype, which ``kernel`` takes."""
+    kinds = first.dtype.scalar_name, second.dtype.scalar_name
+    if first.dtype.kind != 2 or second.dtype.kind != 2:
+        said = "Expected both inputs to be Half, Float or Double tensors but got {} and {}"
+        raise bad_dtype(said.format(*kinds))
+    if kernel:
+        refuse_kinds("half", kernel, first.dtype)
+    if kinds[0] != kinds[1]:
+        said = "Expected object of scalar type {} but got scalar type {} for second argument"
+        raise bad_dtype(said.format(*kinds), help=help)
 
 
 def _half_indices(places: Any, said: str) -> Any:

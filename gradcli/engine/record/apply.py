@@ -26,11 +26,11 @@ from gradcli.engine.tensor.storage import ARGUMENT, Meta, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import copied, in_rows, laid_as
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_shape
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault
 from gradcli.ops.memory_budget import LARGE, budget, charge, charge_broadcast
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number, plain_number
 from gradcli.ops.shape import count
-from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, too_big, types_differ
+from gradcli.ops.torch_messages import needs_floats, no_broadcast, not_a, too_big, types_differ
 
 _new = object.__new__
 NUMBERS = frozenset((float, int, complex, bool))
@@ -403,13 +403,9 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
         try:
             np.broadcast_shapes(*shapes)
         except ValueError:
-            shown = " and ".join(str(s) for s in shapes)
-            return bad_shape(
-                f"{op.name}: shapes {shown} do not broadcast",
-                help="sizes must agree from the right, or be 1",
-                operands=tuple((i, f"shape {s}") for i, s in enumerate(shapes)),
-                torch=sizes_differ(*shapes),
-            )
+            operands = tuple((i, f"shape {s}") for i, s in enumerate(shapes))
+            mend = "sizes must agree from the right, or be 1"
+            return no_broadcast(shapes, op.name, help=mend, operands=operands)
     if "slice step" in str(fault):
         return ValueFault("E0307", str(fault), help="leave it out, or take a step above 0")
     if isinstance(fault, OverflowError):

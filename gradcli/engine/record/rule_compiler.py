@@ -102,25 +102,19 @@ def assemble(
     scope = _scope(op, numbers, on_arrays)
     scope.update(careful=careful, all_finite=all_finite)
     terms = _terms(op, numbers, is_complex, tensors=False)
-    unpacks, checks = _reading(op, numbers)
     several = numbers.count(False) > 1
-    lines = ["def pull(node, g):"]
-    if unpacks:
-        lines.append(f"    {unpacks.format('node.saved')}")
-    lines += [f"    {line}" for line in checks]
+    lines = ["def pull(node, g):", *_reading(op, numbers, "node.saved")]
     if several:
         lines.append(f"    return {_for_edges(terms, numbers)}")
     else:
         lines.append(f"    return {terms.get(numbers.index(False))}")
     lines.append(f"def step(node, g, arrived, gone{', choices' * (careful is not None)}):")
     # An entrywise one that saves nothing is never freed; of the others a write in place may be.
-    frees = bool(unpacks) or not op.entrywise
+    frees = bool(_saved(op, numbers)) or not op.entrywise
     if frees:
         lines.append("    saved = node.saved")
         lines.append("    if saved.__class__ is Freed: raise freed(node)")
-    if unpacks:
-        lines.append(f"    {unpacks.format('saved')}")
-    lines += [f"    {line}" for line in checks]
+    lines += _reading(op, numbers, "saved")
     pad = "    "
     for i, term in terms.items():
         if several:
@@ -146,12 +140,8 @@ def _assemble_recorded(
 ) -> Callable[..., Any]:
     """Write out ``pull(node, g, wrap)`` on Tensors: the same rules, their cotangents recorded."""
     scope = _scope(op, numbers, lambda rule: rule)
-    unpacks, checks = _reading(op, numbers)
-    lines = ["def pull(node, g, wrap):"]
-    if unpacks:
-        lines.append(f"    {unpacks.format('node.saved')}")
-    lines += [f"    {line}" for line in checks]
-    if any("out" in names for names, number in zip(op.saves, numbers, strict=True) if not number):
+    lines = ["def pull(node, g, wrap):", *_reading(op, numbers, "node.saved")]
+    if "out" in _saved(op, numbers):
         lines.append(
             "    out = None if v_out is None else wrap(v_out, node.dtype, result_at(node))"
         )
@@ -242,15 +232,19 @@ def _conj(value: Any) -> Any:
     return value.conjugate() if is_number(value) else value.conj()
 
 
-def _reading(op: Operator, numbers: tuple[bool, ...]) -> tuple[str, list[str]]:
-    """The text that takes a node's saved values apart, and that which checks what it holds."""
-    used = {n for i, names in enumerate(op.saves) if not numbers[i] for n in names}
-    unpacks, lines = "", []
+def _saved(op: Operator, numbers: tuple[bool, ...]) -> set[str]:
+    """What the rules of the inputs that are no numbers read of what a node saved."""
+    return {n for i, names in enumerate(op.saves) if not numbers[i] for n in names}
+
+
+def _reading(op: Operator, numbers: tuple[bool, ...], saved: str) -> list[str]:
+    """The lines that take what a node ``saved`` apart, and check what it holds."""
+    used, lines = _saved(op, numbers), []
     if used:
-        unpacks = f"{', '.join(f'v_{n}' for n in op.inputs)}, v_out = {{}}"
-        if any(not names for i, names in enumerate(op.saves) if op.rules[i] and not numbers[i]):
-            # Where only such an input needs a gradient nothing was saved.
-            unpacks += " or nothing"
+        # Where only an input whose rule reads nothing needs a gradient nothing was saved.
+        none = any(not names for i, names in enumerate(op.saves) if op.rules[i] and not numbers[i])
+        parts = ", ".join(f"v_{n}" for n in op.inputs)
+        lines.append(f"{parts}, v_out = {saved}{' or nothing' * none}")
     for i, n in enumerate(op.inputs):
         if n in used and not numbers[i]:
             guard = f"v_{n} is not None and " if numbers.count(False) > 1 else ""
@@ -265,7 +259,7 @@ def _reading(op: Operator, numbers: tuple[bool, ...]) -> tuple[str, list[str]]:
     if op.by_index:
         lines.append("if writes: verify_index(node)")
     lines.append(f"{', '.join(f'e{i}' for i in range(len(numbers)))}, = node.edges")
-    return unpacks, lines
+    return [f"    {line}" for line in lines]
 
 
 def _terms(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradcli.engine.graph.node import Kept, sharing
@@ -43,16 +44,25 @@ class Version:
     def add_twin(self, base: Tensor, twin: Tensor) -> None:
         """Note a tensor that was detached from ``base``, or from a view of it."""
         if self.twins is None:
-            self.twins = References([weakref.ref(base)])
+            self.twins = References.of(base)
         self.twins.note(twin)
 
 
-class References(list["weakref.ref[Tensor]"]):
+class References(list["weakref.ref[Any]"]):
     """Tensors that are here for as long as something else refers to them."""
 
     room = 16
 
-    def note(self, tensor: Tensor) -> None:
+    @classmethod
+    def of(cls, *tensors: Any) -> References:
+        """References to these."""
+        return cls(map(weakref.ref, tensors))
+
+    def alive(self) -> Iterator[Any]:
+        """Those that are still referred to."""
+        return (v for v in (reference() for reference in self) if v is not None)
+
+    def note(self, tensor: Any) -> None:
         """Add one more; those that are gone make room."""
         if len(self) >= self.room:
             with sharing:

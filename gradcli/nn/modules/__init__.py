@@ -14,61 +14,40 @@ from __future__ import annotations
 
 from gradcli._lazy import lazily
 
+
+def _ranks(*families: str) -> str:
+    """The names of families that have a module for one, two and three dimensions."""
+    return " ".join(f"{family}{rank}d" for family in families for rank in (1, 2, 3))
+
+
 _HOMES = {
-    "activation": (
-        "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
-        "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU",
-        "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
-        "Threshold", "RReLU", "Softmax2d",
-    ),
-    "attention": ("MultiheadAttention",),
-    "batchnorm": (
-        "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
-        "InstanceNorm3d",
-    ),
-    "container": ("ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"),
-    "conv": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
-             "ConvTranspose3d"),
-    "distance": ("CosineSimilarity", "PairwiseDistance"),
-    "dropout": (
-        "AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout",
-    ),
-    "flatten": ("Flatten", "Unflatten"),
-    "lazy": (
-        "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d",
-        "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
-        "LazyLinear",
-    ),
-    "linear": ("Bilinear", "Identity", "Linear"),
-    "loss": (
-        "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
-        "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
-        "MarginRankingLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
-        "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
-        "TripletMarginWithDistanceLoss", "MultiLabelMarginLoss",
-    ),
-    "module": ("Module",),
-    "normalization": ("GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"),
-    "padding": (
-        "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
-        "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
-        "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d",
-        "ZeroPad3d",
-    ),
-    "pooling": (
-        "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-        "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d", "AdaptiveAvgPool3d",
-        "AdaptiveMaxPool3d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d",
-        "LPPool2d", "LPPool3d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
-    ),
-    "resampling": (
-        "ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample",
-        "UpsamplingBilinear2d", "UpsamplingNearest2d",
-    ),
-    "rnn": ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"),
-    "sparse": ("Embedding", "EmbeddingBag"),
-}  # fmt: skip
-HOME = {name: home for home, names in _HOMES.items() for name in names}
+    "activation": "CELU ELU GELU GLU SELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU "
+    "LogSigmoid LogSoftmax Mish PReLU ReLU ReLU6 SiLU Sigmoid Softmax Softmin Softplus Softshrink "
+    "Softsign Tanh Tanhshrink Threshold RReLU Softmax2d",
+    "attention": "MultiheadAttention",
+    "batchnorm": _ranks("BatchNorm", "InstanceNorm"),
+    "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
+    "conv": _ranks("Conv", "ConvTranspose"),
+    "distance": "CosineSimilarity PairwiseDistance",
+    "dropout": "AlphaDropout Dropout FeatureAlphaDropout " + _ranks("Dropout"),
+    "flatten": "Flatten Unflatten",
+    "lazy": "LazyLinear " + _ranks("LazyBatchNorm", "LazyConv", "LazyConvTranspose"),
+    "linear": "Bilinear Identity Linear",
+    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
+    "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss "
+    "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
+    "TripletMarginLoss TripletMarginWithDistanceLoss MultiLabelMarginLoss",
+    "module": "Module",
+    "normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm",
+    "padding": _ranks("CircularPad", "ConstantPad", "ReflectionPad", "ReplicationPad", "ZeroPad"),
+    "pooling": "FractionalMaxPool2d FractionalMaxPool3d "
+    + _ranks("AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "LPPool", "MaxPool", "MaxUnpool"),
+    "resampling": "ChannelShuffle Fold PixelShuffle PixelUnshuffle Unfold Upsample "
+    "UpsamplingBilinear2d UpsamplingNearest2d",
+    "rnn": "GRU LSTM RNN GRUCell LSTMCell RNNCell",
+    "sparse": "Embedding EmbeddingBag",
+}
+HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 """The file of each module."""
 
 __all__ = sorted(HOME)

@@ -13,6 +13,8 @@ assignment, which is the order of everything that walks a module.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from types import FunctionType
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -56,6 +58,24 @@ class Module(State):
     """
 
     training: bool
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """What Python says of a wrong call names the layer, not a private class that it is made of.
+
+        A name is part of a function, so a layer has functions of its own, of the same code.
+        """
+        super().__init_subclass__(**options)
+        if not cls.__module__.startswith("gradcli.") or cls.__name__.startswith("_"):
+            return
+        for name in ("__init__", "forward"):
+            of: Any = getattr(cls, name)
+            if of.__qualname__.startswith("_"):
+                own = FunctionType(
+                    of.__code__, of.__globals__, name, of.__defaults__, of.__closure__
+                )
+                own.__kwdefaults__ = of.__kwdefaults__
+                update_wrapper(own, of).__qualname__ = f"{cls.__name__}.{name}"
+                setattr(cls, name, own)
 
     def __init__(self) -> None:
         put = super().__setattr__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import update_wrapper
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -29,8 +30,7 @@ def _row(name: str, function: Any, shown: str, /, **options: Any) -> type[Module
                 setattr(self, key, each(getattr(self, key), 1, key))
 
     plain = made.__init__
-    __init__.__signature__ = plain.__signature__  # type: ignore[attr-defined]
-    made.__init__ = __init__
+    made.__init__ = update_wrapper(__init__, plain)
     return made
 
 
