@@ -358,13 +358,10 @@ def _operation(
         for i in range(op.arity)
     ]  # fmt: skip
     call = f"array = compute({', '.join((*raw, *op.params))})"
-    if op.kind == "elementwise" and op.arity == 1 and not op.params:
-        lines.append(call)
-    else:
-        lines += ["try:", f"    {call}", "except Fault: raise"]
-        lines.append(
-            f"except MISFITS as fault: raise explained(op, {_tuple(raw)}, fault) from None"
-        )
+    lines += ["try:", f"    {call}", f"except RuntimeWarning: {general}"]
+    if op.kind != "elementwise" or op.arity > 1 or op.params:
+        misfit = f"raise explained(op, {_tuple(raw)}, fault) from None"
+        lines += ["except Fault: raise", f"except MISFITS as fault: {misfit}"]
     if op.rows:
         lines.append("if array.ndim > 1: array = in_rows(array)")
     elif op.entrywise and len(tensors) > 1:  # where the last alone has an order NumPy takes that
