@@ -100,9 +100,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
             input.to(left.dtype) if isinstance(input, Tensor) else +input
         )  # a truth has no minus
         return O["floor_divide"](input - left, other)
-    if all(is_number(v) or hasattr(bottom(v), "array") for v in (input, other)):
-        return called(O["trunc_divide"](input, other), "DivBackward2", *both)
-    return O["trunc"](O["div"](input, other))  # by which symbols have a closed form
+    return called(O["trunc_divide"](input, other), "DivBackward2", *both)
 
 
 def pow(input: Operand, exponent: Operand) -> Any:

@@ -238,6 +238,8 @@ floor_divide = step(
 trunc_divide = step(
     "trunc_divide",
     lambda x, y: np.trunc(x / y),
+    formula=lambda x, y: trunc(x / y),
+    kink="where the quotient of {0} and {1} is whole: derivative taken as 0",
     dtypes="float",
     grad_name="DivBackward2",
     edges="slope 0 at the jumps too",
@@ -275,7 +277,7 @@ fmod = elementwise(
     "fmod",
     lambda x, y: of_whole(np.fmod(x, y), y),
     lambda t: t,
-    lambda t, x, y: -t * trunc(x / y),
+    lambda t, x, y: -t * trunc_divide(x, y),
     numbers="y",
     dtypes="promote",
     doc="The remainder with the sign of x, as C has it.",

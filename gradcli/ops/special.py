@@ -58,15 +58,24 @@ def _erfcx_slope(x: Any, n: int) -> Any:
     return out.astype(kind)[()]
 
 
+def _bell(x: Any, rate: float = 1.0, n: int = 0) -> Any:
+    last, before = np.exp(-rate * (x * x)), 0.0
+    for m in range(n):  # where the power is 0 no factor counts, not even infinity
+        last, before = -2.0 * rate * (along(x, last) + m * before), last
+    return last
+
+
 bell: Operator = composite(
     "bell",
-    lambda x, rate=1.0: exp(-rate * (x * x)),
-    lambda x, rate=1.0: np.exp(-rate * (x * x)),
-    lambda x, out, rate: -2.0 * rate * along(x, out),
-    doc="exp(-rate*x**2), whose derivatives are 0 at infinity.",
-    positive=True,
+    lambda x, rate=1.0, n=0: (
+        -2.0 * rate * (x * bell(x, rate, n - 1) + (n - 1.0) * bell(x, rate, max(n - 2, 0)))
+        if n else exp(-rate * (x * x))
+    ),
+    _bell,
+    lambda x, rate, n: bell(x, rate, n + 1),
+    doc="The derivative of order n of exp(-rate*x**2), 0 at infinity.",
     public=False,
-)
+)  # fmt: skip
 erf = elementwise(
     "erf",
     _one("erf"),
@@ -756,7 +765,14 @@ mish = composite(
     refuses={"bool int complex": "mish_cpu"},
     public=False,
 )
-gelu = composite("gelu", lambda x: x * ndtr(x), doc="x*ndtr(x).", public=False)
+gelu = composite(
+    "gelu",
+    lambda x: x * ndtr(x),
+    lambda x: x * ndtr(x),
+    lambda x: ndtr(x) - bell(x, 0.5, 1) / _ROOT_2PI,  # x*bell(x) is no product to overflow
+    doc="x*ndtr(x).",
+    public=False,
+)
 gelu_tanh = composite(
     "gelu_tanh",
     # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.

@@ -234,7 +234,8 @@ def _hypot_slope(x: Any, y: Any) -> Any:
     return where((abs(x) == np.inf) & (abs(y) < np.inf), np.sign(x), found)
 
 
-def _over_squares(x: Any, y: Any) -> Any:
+def _inverse(x: Any, y: Any) -> Any:
+    """The real part of 1/z at z = x + y*i."""
     squares, apart = _squares(x, y)
     if apart is None:
         return x / squares
@@ -247,17 +248,33 @@ def _over_squares(x: Any, y: Any) -> Any:
     return where(apart, where(flat, 0.0, x / length / length), found)
 
 
+def _inverse_slope(w: Any, v: Any, n: int, m: int) -> Any:
+    """The real part of i**m times the derivative of order n of 1/z, which is w + v*i."""
+    real, imag = (-(w - v) * (w + v), -2.0 * w * v) if n else (w, v)
+    for k in range(2, n + 1):
+        real, imag = -k * (real * w - imag * v), -k * (real * v + imag * w)
+    return (real, -imag, -real, imag)[m % 4]
+
+
+def _over_squares(x: Any, y: Any, n: int = 0, m: int = 0) -> Any:
+    w = _inverse(x, y)
+    return _inverse_slope(w, -_inverse(y, x), n, m) / ((x != 0) | (y != 0)) if n else w
+
+
 over_squares: Operator = composite(
     "over_squares",
-    lambda x, y: where(x * x + y * y == 0, 0.0, x / _safe(x * x + y * y)),
-    _over_squares,
-    lambda t, x, y, out: (
-        t * (over_squares(y, x) - out) * (over_squares(y, x) + out) / ((x != 0) | (y != 0))
+    lambda x, y, n=0, m=0: (
+        _inverse_slope(over_squares(x, y), -over_squares(y, x), n, m)
+        if n else where(x * x + y * y == 0, 0.0, x / _safe(x * x + y * y))
     ),
-    lambda t, x, y, out: -2.0 * t * out * over_squares(y, x) / ((x != 0) | (y != 0)),
-    doc="x/(x**2 + y**2), the slopes of atan2; right where the squares are no floats, too.",
+    _over_squares,
+    lambda x, y, n, m: over_squares(x, y, n + 1, m),
+    lambda x, y, n, m: over_squares(x, y, n + 1, m + 1),
+    holds=6.5,
+    doc="""x/(x**2 + y**2), the slopes of atan2; right where the squares are no floats, too. And its
+    derivative of order n, m times of these by y.""",
     public=False,
-)
+)  # fmt: skip
 atan2 = elementwise(
     "atan2",
     np.arctan2,

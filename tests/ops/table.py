@@ -191,7 +191,7 @@ EXPONENTIAL = (
 )  # fmt: skip
 
 SPECIAL = (
-    unary("bell", None, saves=("x", "out"), params=({}, {"rate": 0.5}), kinks=(
+    unary("bell", None, saves=("x",), params=({}, {"rate": 0.5}, {"rate": 0.5, "n": 3}), kinks=(
         Kink(([inf, -inf, 1e308],), [0.0, 0.0, 0.0], ([-0.0, 0.0, -0.0],)),
     )),
     unary("erf", "torch.erf(x)", saves=("x",)),
@@ -466,7 +466,7 @@ TRIGONOMETRIC = (
         Kink(([0.0, 1.0], [0.0, 0.0]), [0.0, 100.0],
              ([0.0, 1 / 9.999999960041972e-13], [100.0, -100.0])),
     )),
-    binary("over_squares", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
+    binary("over_squares", None, 0.3, 2, numbers="", saves=("x", "y"), kinks=(
         Kink(([0.0], [0.0]), [0.0], ([np.nan], [np.nan])),
     )),
     binary("hypot_slope", None, 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
