@@ -7,6 +7,7 @@ every order is exact: formulas as in Abramowitz and Stegun, chapters 6, 7 and 9.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -58,24 +59,21 @@ def _erfcx_slope(x: Any, n: int) -> Any:
     return out.astype(kind)[()]
 
 
-def _bell(x: Any, rate: float = 1.0, n: int = 0) -> Any:
-    last, before = np.exp(-rate * (x * x)), 0.0
-    for m in range(n):  # where the power is 0 no factor counts, not even infinity
-        last, before = -2.0 * rate * (along(x, last) + m * before), last
+def _bell(times: Callable[[Any, Any], Any], x: Any, rate: float, n: int) -> Any:
+    last, before = exp(-rate * (x * x)), 0.0
+    for m in range(n):
+        last, before = -2.0 * rate * (times(x, last) + m * before), last
     return last
 
 
 bell: Operator = composite(
     "bell",
-    lambda x, rate=1.0, n=0: (
-        -2.0 * rate * (x * bell(x, rate, n - 1) + (n - 1.0) * bell(x, rate, max(n - 2, 0)))
-        if n else exp(-rate * (x * x))
-    ),
-    _bell,
+    lambda x, rate=1.0, n=0: _bell(operator.mul, x, rate, n),
+    lambda x, rate=1.0, n=0: _bell(along, x, rate, n),  # where the power is 0 no factor counts
     lambda x, rate, n: bell(x, rate, n + 1),
     doc="The derivative of order n of exp(-rate*x**2), 0 at infinity.",
     public=False,
-)  # fmt: skip
+)
 erf = elementwise(
     "erf",
     _one("erf"),
