@@ -185,8 +185,7 @@ def _log_for(t: Any, x: Any, y: Any, times: Any, of_number: Any, end: float) -> 
     """t times a logarithm of y; 0 where x is 0 and y is not above the ``end`` of its domain."""
     if is_number(y) and y > end:
         return t * of_number(y)
-    flat = x == 0 if is_number(y) else logical_and(x == 0, y <= end)
-    return where(flat, 0.0, times(t, y))
+    return where(logical_and(x == 0, y <= end), 0.0, times(t, y))
 
 
 xlogy: Operator = elementwise(
@@ -655,30 +654,23 @@ def _airy(x: Any, order: int) -> Any:
     return found.astype(getattr(x, "dtype", found.dtype))[()]
 
 
-airy_ai: Operator = elementwise(
-    "airy_ai",
-    lambda x: _airy(x, 0),
-    lambda x: airy_ai_slope(x),
-    refuses={"half complex": "airy_ai_cpu"},
-    holds=4,
-    doc="The Airy function Ai.",
-    numpy="special.airy({0})[0]",
-    pytorch="torch.special.airy_ai",
-    jax="",
-    latex=r"\operatorname{Ai}",
-)
-airy_ai_slope: Operator = elementwise(
-    "airy_ai_slope",
-    lambda x: _airy(x, 1),
-    lambda x: x * airy_ai(x),
-    refuses={"half complex": "airy_ai_cpu"},
-    holds=4,
-    doc="The derivative of the Airy function Ai.",
-    numpy="special.airy({0})[1]",
-    pytorch="",
-    jax="",
-    latex=r"\operatorname{Ai}'",
-)
+def _airy_operator(name: str, order: int, slope: Callable[..., Any]) -> Operator:
+    return elementwise(
+        name,
+        lambda x: _airy(x, order),
+        slope,
+        refuses={"half complex": "airy_ai_cpu"},
+        holds=4,
+        doc=f"The {'derivative of the ' * order}Airy function Ai.",
+        numpy=f"special.airy({{0}})[{order}]",
+        pytorch="" if order else "torch.special.airy_ai",
+        jax="",
+        latex=r"\operatorname{Ai}" + "'" * order,
+    )
+
+
+airy_ai: Operator = _airy_operator("airy_ai", 0, lambda x: airy_ai_slope(x))
+airy_ai_slope = _airy_operator("airy_ai_slope", 1, lambda x: x * airy_ai(x))
 
 
 def _sinc_slope(x: Any, n: int, unit: float = math.pi) -> Any:

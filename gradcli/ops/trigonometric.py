@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -248,33 +249,30 @@ def _inverse(x: Any, y: Any) -> Any:
     return where(apart, where(flat, 0.0, x / length / length), found)
 
 
-def _inverse_slope(w: Any, v: Any, n: int, m: int) -> Any:
-    """The real part of i**m times the derivative of order n of 1/z, which is w + v*i."""
-    real, imag = (-(w - v) * (w + v), -2.0 * w * v) if n else (w, v)
+def _over_squares(inverse: Callable[[Any, Any], Any], x: Any, y: Any, n: int, m: int) -> Any:
+    """The real part of i**m times the derivative of order n of 1/z at z = x + y*i."""
+    w = inverse(x, y)
+    if not n:
+        return w
+    v = -inverse(y, x)
+    real, imag = -(w - v) * (w + v), -2.0 * w * v
     for k in range(2, n + 1):
         real, imag = -k * (real * w - imag * v), -k * (real * v + imag * w)
-    return (real, -imag, -real, imag)[m % 4]
-
-
-def _over_squares(x: Any, y: Any, n: int = 0, m: int = 0) -> Any:
-    w = _inverse(x, y)
-    return _inverse_slope(w, -_inverse(y, x), n, m) / ((x != 0) | (y != 0)) if n else w
+    return (real, -imag, -real, imag)[m % 4] / ((x != 0) | (y != 0))
 
 
 over_squares: Operator = composite(
     "over_squares",
-    lambda x, y, n=0, m=0: (
-        _inverse_slope(over_squares(x, y), -over_squares(y, x), n, m)
-        if n else where(x * x + y * y == 0, 0.0, x / _safe(x * x + y * y))
+    lambda x, y, n=0, m=0: _over_squares(
+        lambda x, y: where(x * x + y * y == 0, 0.0, x / _safe(x * x + y * y)), x, y, n, m
     ),
-    _over_squares,
+    lambda x, y, n=0, m=0: _over_squares(_inverse, x, y, n, m),
     lambda x, y, n, m: over_squares(x, y, n + 1, m),
     lambda x, y, n, m: over_squares(x, y, n + 1, m + 1),
     holds=6.5,
-    doc="""x/(x**2 + y**2), the slopes of atan2; right where the squares are no floats, too. And its
-    derivative of order n, m times of these by y.""",
+    doc="x/(x**2 + y**2), of the slopes of atan2, and its derivative of order n, m times by y.",
     public=False,
-)  # fmt: skip
+)
 atan2 = elementwise(
     "atan2",
     np.arctan2,
