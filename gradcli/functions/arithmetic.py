@@ -232,21 +232,20 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     return called(scaled, "RoundBackward1", input)
 
 
-def _real_only(name: str, input: Any) -> None:
+def _angle_in_other_units(name: str, input: Any, factor: float) -> Any:
     if is_complex(input):
         raise bad_dtype(f"{name} is not supported for complex tensors.")
+    return called(multiple(input, factor), f"{name.title()}Backward0")
 
 
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
-    _real_only("deg2rad", input)
-    return called(multiple(input, np.pi / 180.0), "Deg2RadBackward0")
+    return _angle_in_other_units("deg2rad", input, np.pi / 180.0)
 
 
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
-    _real_only("rad2deg", input)
-    return called(multiple(input, 180.0 / np.pi), "Rad2DegBackward0")
+    return _angle_in_other_units("rad2deg", input, 180.0 / np.pi)
 
 
 def sgn(input: Any) -> Any:

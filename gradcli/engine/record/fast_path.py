@@ -34,6 +34,7 @@ from gradcli.engine.graph.node import EMPTY, Extra, next_number
 from gradcli.engine.record.apply import (
     MISFITS,
     NUMBERS,
+    QUIET,
     apply,
     explained,
     finish,
@@ -358,7 +359,7 @@ def _operation(
         for i in range(op.arity)
     ]  # fmt: skip
     call = f"array = compute({', '.join((*raw, *op.params))})"
-    lines += ["try:", f"    {call}", f"except RuntimeWarning: {general}"]
+    lines += ["try:", f"    {call}", f"except QUIET: {general}"]
     if op.kind != "elementwise" or op.arity > 1 or op.params:
         misfit = f"raise explained(op, {_tuple(raw)}, fault) from None"
         lines += ["except Fault: raise", f"except MISFITS as fault: {misfit}"]
@@ -553,7 +554,7 @@ def _rebound(
 _NAMES: dict[str, Any] = {
     "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault, "MISFITS": MISFITS,
     "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "ABSENT": ABSENT,
-    "NUMBERS": (int, float, complex),
+    "NUMBERS": (int, float, complex), "QUIET": QUIET,
     "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,
