@@ -668,8 +668,8 @@ def _airy_operator(name: str, order: int, slope: Callable[..., Any]) -> Operator
     )
 
 
-airy_ai: Operator = _airy_operator("airy_ai", 0, lambda x: airy_ai_slope(x))
-airy_ai_slope = _airy_operator("airy_ai_slope", 1, lambda x: x * airy_ai(x))
+airy_ai = _airy_operator("airy_ai", 0, lambda x: airy_ai_slope(x))
+airy_ai_slope: Operator = _airy_operator("airy_ai_slope", 1, lambda x: x * airy_ai(x))
 
 
 def _sinc_slope(x: Any, n: int, unit: float = math.pi) -> Any:
