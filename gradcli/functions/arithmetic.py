@@ -100,9 +100,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
             input.to(left.dtype) if isinstance(input, Tensor) else +input
         )  # a truth has no minus
         return O["floor_divide"](input - left, other)
-    if all(is_number(v) or hasattr(bottom(v), "array") for v in (input, other)):
-        return called(O["trunc_divide"](input, other), "DivBackward2", *both)
-    return O["trunc"](O["div"](input, other))  # by which symbols have a closed form
+    return called(O["trunc_divide"](input, other), "DivBackward2", *both)
 
 
 def pow(input: Operand, exponent: Operand) -> Any:
@@ -234,21 +232,20 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     return called(scaled, "RoundBackward1", input)
 
 
-def _real_only(name: str, input: Any) -> None:
+def _angle_in_other_units(name: str, input: Any, factor: float) -> Any:
     if is_complex(input):
         raise bad_dtype(f"{name} is not supported for complex tensors.")
+    return called(multiple(input, factor), f"{name.title()}Backward0")
 
 
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
-    _real_only("deg2rad", input)
-    return called(multiple(input, np.pi / 180.0), "Deg2RadBackward0")
+    return _angle_in_other_units("deg2rad", input, np.pi / 180.0)
 
 
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
-    _real_only("rad2deg", input)
-    return called(multiple(input, 180.0 / np.pi), "Rad2DegBackward0")
+    return _angle_in_other_units("rad2deg", input, 180.0 / np.pi)
 
 
 def sgn(input: Any) -> Any:

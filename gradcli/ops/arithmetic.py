@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import isfinite, isnan, logical_and, logical_or, zeros_like
+from gradcli.ops.comparison import isnan, logical_and, logical_or, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.dims import in_rows
@@ -238,6 +238,8 @@ floor_divide = step(
 trunc_divide = step(
     "trunc_divide",
     lambda x, y: np.trunc(x / y),
+    formula=lambda x, y: trunc(x / y),
+    kink="where the quotient of {0} and {1} is whole: derivative taken as 0",
     dtypes="float",
     grad_name="DivBackward2",
     edges="slope 0 at the jumps too",
@@ -275,7 +277,7 @@ fmod = elementwise(
     "fmod",
     lambda x, y: of_whole(np.fmod(x, y), y),
     lambda t: t,
-    lambda t, x, y: -t * trunc(x / y),
+    lambda t, x, y: -t * trunc_divide(x, y),
     numbers="y",
     dtypes="promote",
     doc="The remainder with the sign of x, as C has it.",
@@ -389,7 +391,7 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
         found = t * (out * np.log(x))
         if np.isfinite(found).all():
             return found
-    return along(t, power_log(x, y, out))
+    return along(t, power_slope(x, y, 0, 1))
 
 
 def _log_of_base(x: Any, y: Any) -> Any:
@@ -398,11 +400,6 @@ def _log_of_base(x: Any, y: Any) -> Any:
     if is_complex(y) and not is_complex(x):  # whose logarithm, where it is negative, is complex
         base = base + 0j
     return log(base)
-
-
-def _ordinary(x: Any, y: Any, power: Any) -> Any:
-    """Where x**y has all its digits and a logarithm, so that its slopes follow from these."""
-    return isfinite(_log_of_base(x, y) + power + 1.0 / power / x)
 
 
 def _power_slope(x: Any, y: Any, by_base: int = 1, by_exponent: int = 0) -> Any:
@@ -430,19 +427,6 @@ power_slope: Operator = elementwise(
     lambda t, x, y, by_base, by_exponent: along(t, power_slope(x, y, by_base, by_exponent + 1)),
     holds=4.3,
     doc="The slopes of x**y of every order, which do not depend on the order of differentiation.",
-    public=False,
-)
-power_log: Operator = elementwise(
-    "power_log",
-    lambda x, y, power: _along(power, _log_of_base(x, y)),
-    # As in PyTorch the slopes lead through the power; where it is 0 or infinite, around it.
-    lambda t, x, y, power: along(
-        t, where(_ordinary(x, y, power), power / x, power_slope(x, y, 1, 1))
-    ),
-    lambda t, x, y, power: along(t, where(_ordinary(x, y, power), 0.0, power_slope(x, y, 0, 2))),
-    lambda t, x, y, power: where(_ordinary(x, y, power), along(t, _log_of_base(x, y)), 0.0),
-    holds=4.3,
-    doc="The slope of x**y by y.",
     public=False,
 )
 pow = elementwise(

@@ -7,6 +7,7 @@ every order is exact: formulas as in Abramowitz and Stegun, chapters 6, 7 and 9.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -58,13 +59,19 @@ def _erfcx_slope(x: Any, n: int) -> Any:
     return out.astype(kind)[()]
 
 
+def _bell(times: Callable[[Any, Any], Any], x: Any, rate: float, n: int) -> Any:
+    last, before = exp(-rate * (x * x)), 0.0
+    for m in range(n):
+        last, before = -2.0 * rate * (times(x, last) + m * before), last
+    return last
+
+
 bell: Operator = composite(
     "bell",
-    lambda x, rate=1.0: exp(-rate * (x * x)),
-    lambda x, rate=1.0: np.exp(-rate * (x * x)),
-    lambda x, out, rate: -2.0 * rate * along(x, out),
-    doc="exp(-rate*x**2), whose derivatives are 0 at infinity.",
-    positive=True,
+    lambda x, rate=1.0, n=0: _bell(operator.mul, x, rate, n),
+    lambda x, rate=1.0, n=0: _bell(along, x, rate, n),  # where the power is 0 no factor counts
+    lambda x, rate, n: bell(x, rate, n + 1),
+    doc="The derivative of order n of exp(-rate*x**2), 0 at infinity.",
     public=False,
 )
 erf = elementwise(
@@ -167,9 +174,8 @@ log_ndtr = elementwise(
 
 
 def _times_log(x: Any, y: Any, function: Any) -> Any:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # The logarithm of a number is a number, which widens nothing.
-        product = x * (float(function(float(y))) if is_number(y) else function(y))
+    # The logarithm of a number is a number, which widens nothing.
+    product = x * (float(function(float(y))) if is_number(y) else function(y))
     # Of 0 times a logarithm, infinite or none, 0 is left; where y is NaN that stays.
     return np.where((x == 0) & (y == y), product.dtype.type(0), product)[()]
 
@@ -178,8 +184,7 @@ def _log_for(t: Any, x: Any, y: Any, times: Any, of_number: Any, end: float) -> 
     """t times a logarithm of y; 0 where x is 0 and y is not above the ``end`` of its domain."""
     if is_number(y) and y > end:
         return t * of_number(y)
-    flat = x == 0 if is_number(y) else logical_and(x == 0, y <= end)
-    return where(flat, 0.0, times(t, y))
+    return where(logical_and(x == 0, y <= end), 0.0, times(t, y))
 
 
 xlogy: Operator = elementwise(
@@ -283,8 +288,8 @@ def _lgamma(x: Any) -> Any:
     least = (np.abs(x) < np.finfo(np.float64).tiny) & (x != 0)
     if not np.any(least):
         return out
-    with np.errstate(divide="ignore"):  # near 0 it is -log(abs(x)); SciPy has inf for subnormals
-        return np.where(least, -np.log(np.abs(x)), out)[()]
+    # Near 0 it is -log(abs(x)); SciPy has inf for subnormals.
+    return np.where(least, -np.log(np.abs(x)), out)[()]
 
 
 lgamma = elementwise(
@@ -648,30 +653,23 @@ def _airy(x: Any, order: int) -> Any:
     return found.astype(getattr(x, "dtype", found.dtype))[()]
 
 
-airy_ai: Operator = elementwise(
-    "airy_ai",
-    lambda x: _airy(x, 0),
-    lambda x: airy_ai_slope(x),
-    refuses={"half complex": "airy_ai_cpu"},
-    holds=4,
-    doc="The Airy function Ai.",
-    numpy="special.airy({0})[0]",
-    pytorch="torch.special.airy_ai",
-    jax="",
-    latex=r"\operatorname{Ai}",
-)
-airy_ai_slope: Operator = elementwise(
-    "airy_ai_slope",
-    lambda x: _airy(x, 1),
-    lambda x: x * airy_ai(x),
-    refuses={"half complex": "airy_ai_cpu"},
-    holds=4,
-    doc="The derivative of the Airy function Ai.",
-    numpy="special.airy({0})[1]",
-    pytorch="",
-    jax="",
-    latex=r"\operatorname{Ai}'",
-)
+def _airy_operator(name: str, order: int, slope: Callable[..., Any]) -> Operator:
+    return elementwise(
+        name,
+        lambda x: _airy(x, order),
+        slope,
+        refuses={"half complex": "airy_ai_cpu"},
+        holds=4,
+        doc=f"The {'derivative of the ' * order}Airy function Ai.",
+        numpy=f"special.airy({{0}})[{order}]",
+        pytorch="" if order else "torch.special.airy_ai",
+        jax="",
+        latex=r"\operatorname{Ai}" + "'" * order,
+    )
+
+
+airy_ai = _airy_operator("airy_ai", 0, lambda x: airy_ai_slope(x))
+airy_ai_slope: Operator = _airy_operator("airy_ai_slope", 1, lambda x: x * airy_ai(x))
 
 
 def _sinc_slope(x: Any, n: int, unit: float = math.pi) -> Any:
@@ -715,8 +713,7 @@ sinc = elementwise(
 
 
 def _sine_over(x: Any) -> Any:
-    with np.errstate(invalid="ignore"):
-        found = np.sin(x) / np.where(x == 0, 1.0, x)
+    found = np.sin(x) / np.where(x == 0, 1.0, x)
     return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, found)).astype(found.dtype)[()]
 
 
@@ -756,7 +753,14 @@ mish = composite(
     refuses={"bool int complex": "mish_cpu"},
     public=False,
 )
-gelu = composite("gelu", lambda x: x * ndtr(x), doc="x*ndtr(x).", public=False)
+gelu = composite(
+    "gelu",
+    lambda x: x * ndtr(x),
+    lambda x: x * ndtr(x),
+    lambda x: ndtr(x) - bell(x, 0.5, 1) / _ROOT_2PI,  # x*bell(x) is no product to overflow
+    doc="x*ndtr(x).",
+    public=False,
+)
 gelu_tanh = composite(
     "gelu_tanh",
     # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -234,7 +235,8 @@ def _hypot_slope(x: Any, y: Any) -> Any:
     return where((abs(x) == np.inf) & (abs(y) < np.inf), np.sign(x), found)
 
 
-def _over_squares(x: Any, y: Any) -> Any:
+def _inverse(x: Any, y: Any) -> Any:
+    """The real part of 1/z at z = x + y*i."""
     squares, apart = _squares(x, y)
     if apart is None:
         return x / squares
@@ -247,15 +249,28 @@ def _over_squares(x: Any, y: Any) -> Any:
     return where(apart, where(flat, 0.0, x / length / length), found)
 
 
+def _over_squares(inverse: Callable[[Any, Any], Any], x: Any, y: Any, n: int, m: int) -> Any:
+    """The real part of i**m times the derivative of order n of 1/z at z = x + y*i."""
+    w = inverse(x, y)
+    if not n:
+        return w
+    v = -inverse(y, x)
+    real, imag = -(w - v) * (w + v), -2.0 * w * v
+    for k in range(2, n + 1):
+        real, imag = -k * (real * w - imag * v), -k * (real * v + imag * w)
+    return (real, -imag, -real, imag)[m % 4] / ((x != 0) | (y != 0))
+
+
 over_squares: Operator = composite(
     "over_squares",
-    lambda x, y: where(x * x + y * y == 0, 0.0, x / _safe(x * x + y * y)),
-    _over_squares,
-    lambda t, x, y, out: (
-        t * (over_squares(y, x) - out) * (over_squares(y, x) + out) / ((x != 0) | (y != 0))
+    lambda x, y, n=0, m=0: _over_squares(
+        lambda x, y: where(x * x + y * y == 0, 0.0, x / _safe(x * x + y * y)), x, y, n, m
     ),
-    lambda t, x, y, out: -2.0 * t * out * over_squares(y, x) / ((x != 0) | (y != 0)),
-    doc="x/(x**2 + y**2), the slopes of atan2; right where the squares are no floats, too.",
+    lambda x, y, n=0, m=0: _over_squares(_inverse, x, y, n, m),
+    lambda x, y, n, m: over_squares(x, y, n + 1, m),
+    lambda x, y, n, m: over_squares(x, y, n + 1, m + 1),
+    holds=6.5,
+    doc="x/(x**2 + y**2), of the slopes of atan2, and its derivative of order n, m times by y.",
     public=False,
 )
 atan2 = elementwise(

@@ -719,6 +719,7 @@ APART: tuple[tuple[str, str, str], ...] = (
         "curve",
         "where there is no second derivative it is that of the side chosen, or 0; NaN there",
     ),
+    (r"F.gelu\(x\)", "slope", "the limits 0 and 1 at infinity; NaN there"),
     (r"std\(x|abs\(torch.complex|-3\).abs", "curve", "NaN where a length is 0; 0 there"),
     (r"hypot|xlogy|xlog1py|poisson", "slope|curve", "0/0 at the origin: 0 here"),
     (r"torch.atan2", "slope", "its squares overflow, or are inf/inf: the limit, 0"),

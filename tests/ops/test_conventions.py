@@ -470,3 +470,45 @@ def test_only_a_product_with_zero_is_zero_beside_infinity():
     x = torch.tensor([0.0, 0.0, 2.0, NAN, complex(1, 1), complex(0, 2)])
     y = torch.tensor([INF, NAN, 0.0, 0.0, complex(INF, INF), complex(-INF, INF)])
     assert torch.isnan(along(x, y)).tolist() == [False, True, False, True, True, True]
+
+
+def readings(function, points, order):
+    """The derivative of ``order`` entry by entry, by each way of reading: reverse, forward and, of
+    order 2 and more, both in turn."""
+    for turns in {("R",) * order, ("F",) * order, ("R", "F", "F", "R")[:order]}:
+        found = function
+        for turn in turns:
+            found = torch.func.grad(lambda v, f=found: f(v).sum()) if turn == "R" else (
+                lambda v, f=found: torch.func.jvp(f, (v,), (torch.ones_like(v),))[1]
+            )  # fmt: skip
+        yield turns, found(torch.tensor(points, dtype=torch.float64)).numpy()
+
+
+def test_every_reading_of_a_rule_gives_the_same_at_the_edges():
+    """To order 4; some exact derivatives stand beside, by order."""
+    edges = [0.0, -0.0, 5e-324, -1e-300, 1e-30, 0.3, -3.0, 1e8, -1e154, 1e300, INF, -INF, NAN]
+    tiny = [5e-324, 1e-30, 1e-8]
+    at_infinity = {1: 0.0, 2: 0.0, 3: 0.0, 4: 0.0}
+    for function, points, wanted in (
+        (torch.erf, [INF, -INF, 1e154], at_infinity),
+        (torch.special.ndtr, [INF, -INF, 1e300], at_infinity),
+        (F.gelu, [INF], {**at_infinity, 1: 1.0}),
+        (lambda x: torch.atan2(x, torch.tensor(0.5)), tiny, {1: 2.0, 3: -16.0}),
+        (lambda x: torch.atan2(torch.tensor(0.5), x), tiny, {1: -2.0, 3: 16.0}),
+        (lambda y: torch.fmod(torch.tensor(1.0), y), [0.0, NAN], {2: 0.0, 3: 0.0, 4: 0.0}),
+        (torch.erfc, edges, {}), (torch.erf, edges, {}),
+        (F.gelu, edges, {}), (torch.special.ndtr, edges, {}),
+    ):  # fmt: skip
+        for order in range(1, 5):
+            first, *others = [v for _, v in readings(function, points, order)]
+            for other in others:
+                np.testing.assert_allclose(other, first, rtol=1e-12, atol=1e-290)
+            if order in wanted:
+                np.testing.assert_allclose(first, wanted[order], rtol=1e-12)
+
+
+def test_a_slope_of_gelu_times_a_large_cotangent_is_finite():
+    x = torch.tensor([-20.0, -6.0, 6.0, 10.0], requires_grad=True)
+    (slope,) = torch.autograd.grad(F.gelu(x), x, torch.full((4,), 1e38), create_graph=True)
+    (curve,) = torch.autograd.grad(slope.sum(), x)
+    np.testing.assert_allclose(curve, [0, -2.066e31, -2.066e31, -7.541e17], rtol=1e-3)

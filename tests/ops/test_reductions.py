@@ -346,6 +346,23 @@ def test_modules_of_numpy_announce_nothing(call):
         call(torch.full((3, 3), 3e38))
 
 
+@pytest.mark.parametrize("settings", ["warn", "raise"])
+def test_a_filter_or_setting_that_makes_errors_of_warnings_changes_no_value(settings):
+    x = torch.tensor([0.0, -1.0, 3e38, math.inf, math.nan], requires_grad=True)
+    for call in (
+        torch.log, torch.sigmoid, torch.special.entr, torch.Tensor.prod, lambda x: x.half(),
+        lambda x: 1 / x, lambda x: 10 * x, lambda x: torch.xlogy(x, x),
+        lambda x: x.detach().clone().mul_(10), lambda x: x - x, lambda x: x[0].log(),
+        lambda x: torch.func.jvp(torch.log, (x.detach(),), (torch.ones(5),))[1],
+        lambda x: torch.vmap(torch.log)(x), lambda x: torch.autograd.grad(x.log().sum(), x)[0],
+    ):  # fmt: skip
+        wanted = call(x)
+        with warnings.catch_warnings(), np.errstate(all=settings):
+            warnings.simplefilter("error")
+            for _ in range(10):  # the written function is another than that of the first calls
+                assert torch.equal(torch.nan_to_num(call(x), 5), torch.nan_to_num(wanted, 5))
+
+
 @family("p", [-2, -1, 0.5, 1.5, 3, 4])
 def test_a_zero_beside_others_leaves_their_second_derivatives(p):
     """As far as the slope of the zero is finite, also as a complex number."""

@@ -184,7 +184,7 @@ ELSEWHERE = {
     "over_squares": "in the rules of atan2", "hypot_slope": "in the rules of hypot",
     "direction": "in the rules of norm and std",
     "lerp_tensor": "by lerp", "along": "in the rules of pow",
-    **dict.fromkeys(("power_slope", "power_log"), "the slopes of pow"),
+    "power_slope": "the slopes of pow",
     "gamma_density": "in the rules of gammainc",
     "log_ratio": "in the rule of gamma_density", "bernoulli_nll": "by F.binary_cross_entropy",
     "bernoulli_slope": "in the rule of bernoulli_nll",

@@ -37,6 +37,8 @@ NUMBERS = frozenset((float, int, complex, bool))
 """The classes of plain Python numbers."""
 MISFITS = (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError)
 """What NumPy raises of operands that do not fit."""
+QUIET = (RuntimeWarning, FloatingPointError)
+"""What NumPy raises of 1/0 and the like where a user's later filter or ``np.seterr`` has it so."""
 
 
 def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -73,6 +75,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         _charge(op, raw, params)
     try:
         array = op.compute(*raw, **params)
+    except QUIET:
+        with np.errstate(all="ignore"):
+            array = op.compute(*raw, **params)
     except Fault:
         raise
     except MISFITS as fault:

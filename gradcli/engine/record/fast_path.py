@@ -34,6 +34,7 @@ from gradcli.engine.graph.node import EMPTY, Extra, next_number
 from gradcli.engine.record.apply import (
     MISFITS,
     NUMBERS,
+    QUIET,
     apply,
     explained,
     finish,
@@ -358,13 +359,10 @@ def _operation(
         for i in range(op.arity)
     ]  # fmt: skip
     call = f"array = compute({', '.join((*raw, *op.params))})"
-    if op.kind == "elementwise" and op.arity == 1 and not op.params:
-        lines.append(call)
-    else:
-        lines += ["try:", f"    {call}", "except Fault: raise"]
-        lines.append(
-            f"except MISFITS as fault: raise explained(op, {_tuple(raw)}, fault) from None"
-        )
+    lines += ["try:", f"    {call}", f"except QUIET: {general}"]
+    if op.kind != "elementwise" or op.arity > 1 or op.params:
+        misfit = f"raise explained(op, {_tuple(raw)}, fault) from None"
+        lines += ["except Fault: raise", f"except MISFITS as fault: {misfit}"]
     if op.rows:
         lines.append("if array.ndim > 1: array = in_rows(array)")
     elif op.entrywise and len(tensors) > 1:  # where the last alone has an order NumPy takes that
@@ -556,7 +554,7 @@ def _rebound(
 _NAMES: dict[str, Any] = {
     "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault, "MISFITS": MISFITS,
     "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "ABSENT": ABSENT,
-    "NUMBERS": (int, float, complex),
+    "NUMBERS": (int, float, complex), "QUIET": QUIET,
     "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,

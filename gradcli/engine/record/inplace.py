@@ -21,7 +21,7 @@ from gradcli.engine.graph.level_detach import following
 from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more, registered
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import BrokenOff, output_name, refusal
-from gradcli.engine.record.apply import apply, record
+from gradcli.engine.record.apply import QUIET, apply, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import bottom, called, in_graph, runs_once
 from gradcli.engine.record.index_writes import count_write
@@ -138,7 +138,7 @@ def _written_shortly(
         return False
     try:
         found = op.compute(x, *raw, **params)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, *QUIET):
         return False
     if found.shape != x.shape or found.dtype != x.dtype:
         return False
