@@ -58,7 +58,12 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         _keep_apart(old)  # a hook gets what will still be there
     params = {**op.params, **params}
     result, before = apply(op, (old, *others), params), old.edge
-    old.edge = target.edge  # to which a second gradient goes, by hooks of a view
+    if before is not target.edge and result.edge is not None:
+        # A second gradient goes by hooks of a view.
+        more(result.edge).past = target.edge
+        for value in (old, *getattr(result.edge.saved, "entries", ())):
+            if getattr(value, "edge", None) is before:
+                value.edge = target.edge
     if result.array.shape != target.array.shape:
         room = target.array.shape
         raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
