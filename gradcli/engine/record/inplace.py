@@ -632,20 +632,14 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             more(found.edge).params["written"] = one_node
         settle(base, runs_once(found).edge)
     now = base._alias(base.edge)
-    views = views_of(base)
-    late = len(views) > FEW and not (transformed.by or mode.watching)
-    for view in views:
+    for view in views_of(base):
         meta = view.meta
         if meta.made is not None:
             cut(view)
-        elif late and view.__class__ in (Tensor, LateView) and meta.kept is None:
+        elif not (transformed.by or meta.kept) and view.__class__ in (Tensor, LateView):
             follow_later(view, now)
         else:
             _read_again(view, now)
-
-
-FEW = 16
-"""So many views follow a write at once; of more, each when its place in the graph is asked for."""
 
 
 def _held(x: Tensor) -> Tensor:

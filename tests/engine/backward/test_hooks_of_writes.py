@@ -142,6 +142,23 @@ def test_a_second_gradient_passes_the_hooks_of_what_the_first_one_saved(
     assert seen == {"base": again, "view" if here else "view before": 1}
 
 
+@pytest.mark.parametrize("asked, order", [
+    ("v w", "w v"), ("w v", "v w"), ("v y w", "w y v"), ("y w v", "v w y"), ("y", "y"),
+])  # fmt: skip
+def test_nodes_of_views_of_a_written_base_are_as_old_as_the_first_look_at_them(asked, order):
+    """The youngest runs first, and PyTorch makes these when they are asked for."""
+    x, ran = torch.tensor([0.3, 0.7], requires_grad=True), []
+    base = x * 1.5
+    tensors = {"v": base[0], "w": base[1]}
+    base.mul_(2)
+    for name in asked.split():
+        if name == "y":
+            tensors[name] = base * 3
+        tensors[name].grad_fn.register_hook(lambda *_, name=name: ran.append(name))
+    sum(t.sum() for t in tensors.values()).backward()
+    assert " ".join(ran) == order
+
+
 def test_views_of_a_base_that_is_a_conjugate_follow_a_write():
     x = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
     base = torch.ones(2).to(x.dtype).conj().detach()
