@@ -17,7 +17,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.backward.api import no_graph
 from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
 from gradcli.engine.graph.level_detach import LevelDetach
-from gradcli.engine.graph.node import keeps_result, more, next_number
+from gradcli.engine.graph.node import more, next_number
 from gradcli.engine.graph.own_passes import leads_inside
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import bottom
@@ -265,7 +265,7 @@ def _apart(values: Sequence[Tensor], since: int) -> list[tuple[Any, Any]]:
         own = OPERATORS["reshape"](value, value.shape).edge
         named = edge.name().rpartition("::")[2]
         more(own).params.update(called=named, called_on=shown_edges(edge))
-        if keeps_result(edge):
+        if edge.saved:
             more(edge).out_edge = ref(own)
         value.edge = own
     return [(node, node.saved) for node in inside if node.saved]

@@ -189,15 +189,9 @@ def _passed_on(g: Any, recorded: bool) -> Any:
     if recorded or g is None:
         return g
     if g.__gradcli_rank__ > 1:
-        raise tangent_lost()
+        said = "a hook returned a value of a transform for a gradient that is none"
+        raise UnwrittenFault("E0412", said, help="compute with that value outside of the hook")
     return g.array
-
-
-def tangent_lost() -> UnwrittenFault:
-    """The error of a hook that gives a gradient the tangent of what it has captured, where the
-    pass does not follow it."""
-    said = "a hook returned a value of a transform for a gradient that is none"
-    return UnwrittenFault("E0412", said, help="compute with that value outside of the hook")
 
 
 def arrive_at_leaf(

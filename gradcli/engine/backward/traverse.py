@@ -376,9 +376,7 @@ _ALONE = _references(_place.get(0)) + 1
 
 def _pass_by(node: Node, gone: Freed | None) -> None:
     """Free a node that no gradient arrives at, as those that run. Raises E0401, E0402."""
-    if node.saved.__class__ is Freed:
-        _refuse_again(node)
-        return
+    _refuse_again(node)
     if writes and getattr(node.op, "by_index", None):
         verify_index(node)
     for place, value in enumerate(node.saved if node.saved.__class__ is tuple else ()):
@@ -633,25 +631,19 @@ def _nothing(g: Any) -> bool:
 
 def _given(node: Node, g: Any, recorded: bool, careful: Choices | None) -> tuple[Any, ...]:
     """What the node's rules give, with an eye on branches not taken."""
-    if node.saved.__class__ is Freed:
-        _refuse_again(node)
+    _refuse_again(node)
     try:
         pulled = pull_recorded(node, g, wrap) if recorded else _pulled(node, g)
     except (TypeError, AttributeError):
-        _refuse_freed_meanwhile(node)
+        _refuse_again(node)
         raise
     if careful is not None and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled, careful)
     return pulled
 
 
-def _refuse_freed_meanwhile(node: Node) -> None:
-    """Raise E0401 where another thread's pass freed the values while this one was to read them."""
+def _refuse_again(node: Node) -> None:
+    """Raise E0401 where the values are freed, if only by another thread's pass meanwhile; of a
+    custom Function not: that one looks at its saved tensors."""
     if node.saved.__class__ is Freed and node.op.__class__ is not Part:
         raise freed(node) from None
-
-
-def _refuse_again(node: Node) -> None:
-    """Raise E0401, unless the node is a custom Function: that one looks at its saved tensors."""
-    if node.op.__class__ is not Part:
-        raise freed(node)

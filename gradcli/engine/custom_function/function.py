@@ -200,7 +200,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
                 return r.over(ended)
             if r is not None and not isinstance(r, Plain):  # a tangent, which would need another
                 _refuse_twice(ctx)
-            return r if r is None else _refusing(r, edges, _ONCE, kind)
+            recorded = kind is _Alone and in_graph(r)  # by a backward that turned gradients on
+            return r if r is None or recorded else _refusing(r, edges, _ONCE, kind)
 
         return tuple(map(ended, result)) if isinstance(result, tuple) else ended(result)
 

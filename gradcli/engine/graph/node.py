@@ -68,6 +68,7 @@ class Extra:
     index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
     out_edge: Any = None  # a weak reference to where the result is, a view that was written to
+    past: Any = None  # of a write to such a view: where that was, if not at the node's first input
     since = 0  # where a pass ended that met choices and was recorded: its first node's number
     columns: tuple[int, ...] = ()  # the matrices among the inputs that lie by columns
     rested = False  # of a leaf that was turned off once
@@ -364,9 +365,15 @@ def keeps_result(node: Node) -> bool:
 
 
 def result_at(node: Node) -> Node:
-    """Where the graph has the result that a node saved: of a write to a view there, while it is."""
-    reference = None if node.extra is None else node.extra.out_edge
-    return (None if reference is None else reference()) or node
+    """Where the graph has the result that a node saved: of a write to a view there, while it is;
+    later at the node alone, on the way by what hooks the view had."""
+    extra: Any = node.extra or Extra
+    found: Node | None = None if extra.out_edge is None else extra.out_edge()
+    if found is not None or extra.past is None:
+        return found or node
+    found = node.__class__((extra.past, *node.edges[1:]), node.dtype, node.shape, extra)
+    found.saved, found.seq = node.saved, node.seq
+    return found
 
 
 def registered(node: Any, kind: str) -> Any:

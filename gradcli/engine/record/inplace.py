@@ -58,7 +58,12 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         _keep_apart(old)  # a hook gets what will still be there
     params = {**op.params, **params}
     result, before = apply(op, (old, *others), params), old.edge
-    old.edge = target.edge  # to which a second gradient goes, by hooks of a view
+    if before is not target.edge and result.edge is not None:
+        # A second gradient goes by hooks of a view.
+        more(result.edge).past = target.edge
+        for value in (old, *getattr(result.edge.saved, "entries", ())):
+            if getattr(value, "edge", None) is before:
+                value.edge = target.edge
     if result.array.shape != target.array.shape:
         room = target.array.shape
         raise no_room(room, result.array.shape, operands=((0, f"shape {room}"),))
@@ -486,7 +491,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     root = target if meta.base is None else meta.base
     if current().grad:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
-        if edge is not None and root is not target and keeps_result(edge):
+        if edge is not None and root is not target and edge.op.name != "put":
             more(edge).out_edge = weakref.ref(target.edge)
     elif root is not target or meta.views:
         _overtaken(root)
@@ -627,20 +632,14 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             more(found.edge).params["written"] = one_node
         settle(base, runs_once(found).edge)
     now = base._alias(base.edge)
-    views = views_of(base)
-    late = len(views) > FEW and not (transformed.by or mode.watching)
-    for view in views:
+    for view in views_of(base):
         meta = view.meta
         if meta.made is not None:
             cut(view)
-        elif late and view.__class__ in (Tensor, LateView) and meta.kept is None:
+        elif not (transformed.by or meta.kept) and view.__class__ in (Tensor, LateView):
             follow_later(view, now)
         else:
             _read_again(view, now)
-
-
-FEW = 16
-"""So many views follow a write at once; of more, each when its place in the graph is asked for."""
 
 
 def _held(x: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
 """Views whose memory was written to: those that the graph does not follow (``graph.view_edges``),
-and those of many whose new place is yet to be made."""
+and those whose new place is yet to be made."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ _STALE: Any = {Tensor: StaleView, ConjView: StaleConjView}
 class LateView(Tensor):
     """A view that reads its base anew when its place in the graph is asked for, and not before.
 
-    Of many views of one base most are held by what the graph saves alone, and nobody asks them;
-    were all of them to follow each write at once, a loop that writes would take quadratic time.
+    The nodes of views are then as old as in PyTorch, which hooks see. Of many views most are held
+    by what the graph saves alone, and nobody asks them: were all of them to follow each write at
+    once, a loop that writes would take quadratic time.
     """
 
     __slots__ = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
 
@@ -109,19 +110,53 @@ def test_hooks_that_give_what_they_get_change_nothing(seed):
 @pytest.mark.parametrize("write, by_result", [
     ("exp_", True), ("sigmoid_", True), ("rsqrt_", True), ("sin_", False), ("log_", False),
 ])  # fmt: skip
-def test_a_second_gradient_passes_the_hooks_of_what_the_first_one_saved(write, by_result):
-    """A saved result is the view as it is now, a saved operand the view as it was."""
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("then", ["kept", "dropped", "written to"])
+def test_a_second_gradient_passes_the_hooks_of_what_the_first_one_saved(
+    write, by_result, packed, then
+):
+    """A saved result is the view as it was written to, while that is; an operand as it was before.
+    Both as PyTorch."""
     x, seen = torch.tensor([0.3, 0.7], requires_grad=True), Counter()
     base = x * 1.5
     view = base[:1]
     view.register_hook(lambda g: seen.update(["view before"]))
-    getattr(view, write)()
-    base.register_hook(lambda g: seen.update(["base"]))
+    pack = contextlib.nullcontext()
+    if packed:
+        pack = torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t)
+    with pack:
+        getattr(view, write)()
     view.register_hook(lambda g: seen.update(["view"]))
+    if then == "written to":
+        if not packed:
+            return  # which is refused
+        view.add_(1)
+    elif then == "dropped":
+        del view
+    base.register_hook(lambda g: seen.update(["base"]))
     (g,) = grad(base.sum(), x, create_graph=True)
     assert seen == {"base": 1}
     grad(g.sum(), x)
-    assert seen == ({"base": 2, "view": 1} if by_result else {"base": 1, "view before": 1})
+    here = by_result and then != "dropped"
+    again = 1 + (here and then == "kept")
+    assert seen == {"base": again, "view" if here else "view before": 1}
+
+
+@pytest.mark.parametrize("asked, order", [
+    ("v w", "w v"), ("w v", "v w"), ("v y w", "w y v"), ("y w v", "v w y"), ("y", "y"),
+])  # fmt: skip
+def test_nodes_of_views_of_a_written_base_are_as_old_as_the_first_look_at_them(asked, order):
+    """The youngest runs first, and PyTorch makes these when they are asked for."""
+    x, ran = torch.tensor([0.3, 0.7], requires_grad=True), []
+    base = x * 1.5
+    tensors = {"v": base[0], "w": base[1]}
+    base.mul_(2)
+    for name in asked.split():
+        if name == "y":
+            tensors[name] = base * 3
+        tensors[name].grad_fn.register_hook(lambda *_, name=name: ran.append(name))
+    sum(t.sum() for t in tensors.values()).backward()
+    assert " ".join(ran) == order
 
 
 def test_views_of_a_base_that_is_a_conjugate_follow_a_write():

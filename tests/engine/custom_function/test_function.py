@@ -454,6 +454,17 @@ def test_once_differentiable():
         torch.autograd.functional.hessian(lambda x: f.apply(x).sum(), x)
 
 
+def test_once_differentiable_leaves_what_its_backward_recorded_itself():
+    def backward(ctx, g):
+        with torch.enable_grad():
+            return 2 * ctx.saved_tensors[0] * g
+
+    f = made(lambda ctx, a: (ctx.save_for_backward(a), a * a)[1], once_differentiable(backward))
+    x = leaf(3.0)
+    (g,) = grad(f.apply(x), x, create_graph=True)
+    assert grad(g, x)[0] == 2
+
+
 def test_once_differentiable_in_nested_transforms_is_refused():
     once = once_differentiable(lambda ctx, g: 2 * ctx.x * g)
     f = function_record(
