@@ -17,16 +17,20 @@ from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS, is_number
 
-_HOLDS_PLACES = frozenset(
+_FREED = frozenset(
     f"{name}Backward{number}"
     for number, names in enumerate((
         "Max Min Sort Topk Kthvalue Mode Median Nanmedian Cummax Cummin Gather Index IndexSelect "
-        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce",
+        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce "
+        "IndexReduce NllLoss NllLoss2D FftR2C ReflectionPad1D ReflectionPad2D ReflectionPad3D "
+        "ReplicationPad1D ReplicationPad2D ReplicationPad3D MaxPool2DWithIndices "
+        "MaxPool3DWithIndices AdaptiveMaxPool2D AdaptiveMaxPool3D FractionalMaxPool2D "
+        "FractionalMaxPool3D",
         "Median Nanmedian Scatter IndexFill",
     ))
     for name in names.split()
 )  # fmt: skip
-"""Nodes that save in PyTorch the places they took entries from, and are freed with those."""
+"""Nodes that save an input or places in PyTorch, and are freed with those."""
 
 
 def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = False) -> Any:
@@ -49,7 +53,7 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = 
     if edge is not None and not edge.leaf and mode.grad:
         params = more(edge).params
         params["called"] = name
-        if name in _HOLDS_PLACES:
+        if name in _FREED:
             runs_once(value)
         for lead in leads if leads.__class__ is tuple else (leads,):
             if isinstance(lead, Plain) and lead.edge is not None:
