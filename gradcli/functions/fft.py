@@ -219,16 +219,16 @@ hfftn = _of_all(
 
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``rfft`` along the last of several dimensions, ``fft`` along the others."""
-    places = _places(input, s, dim, "rfftn")
     if input.dtype.is_complex:
         kind = input.dtype.scalar_name
         raise bad_dtype(f"rfftn expects a real-valued input tensor, but got {kind}")
+    places = _places(input, s, dim, "rfftn")
     *others, axis = [d for _, d in places]
     input = _fitted(input, places)
     out = rfft(input, None, axis, norm)
     for d in others:
         out = fft(out, None, d, norm)
-    return _laid(out, input, [*others, axis], axis)
+    return called(_laid(out, input, [*others, axis], axis), "FftR2CBackward0", input)
 
 
 def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:

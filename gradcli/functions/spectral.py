@@ -142,9 +142,8 @@ def istft(
     if bool((np.abs(bottom(weight).array) < 1e-11).any()):
         raise bad_value("window overlap add min: 1", help="a window without zeros")
     found = O["getitem"](total, kept) / weight
-    if end > whole:
-        found = pad(found, (0, end - whole))
-    return found if len(input.shape) == 3 else O["squeeze"](found, 0)
+    found = found if len(input.shape) == 3 else O["squeeze"](found, 0)
+    return pad(found, (0, end - whole)) if end > whole else found
 
 
 def _tapered(name: str, doc: str, shape: Any, **defaults: float) -> Any:
