@@ -16,7 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
-from gradcli.engine.record.composite import bottom, called, in_float32, multiple, rowwise
+from gradcli.engine.record.composite import bottom, called, in_float32, lasting, rowwise
 from gradcli.engine.record.dtype_checks import one_number, same_dtype
 from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -228,10 +228,10 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     # By a whole power of ten both ways: 10.0**-3 is none in float32.
     power = 10.0 ** abs(decimals)
     if decimals < 0:
-        scaled = O["round"](input / power) * power
+        scaled = O["round"](lasting(input / power)) * power
     else:
-        scaled = O["round"](input * power) / power
-    return called(scaled, "RoundBackward1", input)
+        scaled = O["round"](lasting(input * power)) / power
+    return called(lasting(scaled), "RoundBackward1", input)
 
 
 def _real_only(name: str, input: Any) -> None:
@@ -242,13 +242,13 @@ def _real_only(name: str, input: Any) -> None:
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
     _real_only("deg2rad", input)
-    return called(multiple(input, np.pi / 180.0), "Deg2RadBackward0")
+    return called(lasting(input * (np.pi / 180.0)), "Deg2RadBackward0")
 
 
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
     _real_only("rad2deg", input)
-    return called(multiple(input, 180.0 / np.pi), "Rad2DegBackward0")
+    return called(lasting(input * (180.0 / np.pi)), "Rad2DegBackward0")
 
 
 def sgn(input: Any) -> Any:

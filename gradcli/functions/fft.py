@@ -6,7 +6,6 @@ or ``"ortho"``. Gradients follow PyTorch's convention for complex numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from gradcli.ops.dims import in_order, normal_dim, normal_dims, some_dim
 from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.fft import OTHER
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
@@ -48,12 +48,8 @@ def _sized(input: Any, n: int | None, dim: int) -> Any:
         raise bad_value(f"Invalid number of data points ({n}) specified")
     if n < size:
         return _O["getitem"](input, (slice(None),) * axis + (slice(0, n),))
-    if n > size:
-        shape = list(input.shape)
-        shape[axis] = n - size
-        charge_shape((*shape, 2))
-        return _O["cat"](input, input.new_zeros(tuple(shape)), dim=axis)
-    return input
+    after = [0, 0] * (len(input.shape) - 1 - axis) + [0, n - size]
+    return OPERATORS["pad"](input, after) if n > size else input
 
 
 def _floating(input: Any) -> Any:
@@ -275,30 +271,25 @@ def _shifted(input: Any, dim: Any, more: int) -> Any:
     return _O["roll"](input, tuple((input.shape[d] + more) // 2 for d in dims), dims)
 
 
-def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any, *leaf: Any) -> Tensor:
-    target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
-    if target.kind < 2:
-        raise bad_dtype("fftfreq requires a floating point or complex dtype")
-    return finish((steps / (n * d)).astype(target.numpy), target, *leaf)
+def _frequencies(transform: Callable[..., Any], steps: Callable[[int], np.ndarray]) -> Any:
+    def of_entries(
+        n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False,
+        device: Any = None, layout: Any = None, pin_memory: Any = False,
+    ) -> Tensor:  # fmt: skip
+        charge_shape(sizes_of((n,), name))
+        target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
+        if target.kind < 2:
+            raise bad_dtype(f"{name} requires a floating point or complex dtype")
+        found = (steps(n) / (n * d)).astype(target.numpy)
+        return finish(found, target, requires_grad, device)
+
+    name = f"{transform.__name__}freq"
+    doc = f"The frequencies of ``{transform.__name__}``'s entries for samples ``d`` apart."
+    return named(of_entries, name, doc)
 
 
-def fftfreq(
-    n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    layout: Any = None, pin_memory: Any = False,
-) -> Tensor:  # fmt: skip
-    """The frequencies of ``fft``'s entries for samples ``d`` apart."""
-    charge_shape(sizes_of((n,), "fftfreq"))
-    steps = np.fft.fftfreq(n, 1.0 / n) if n else np.zeros(0)
-    return _frequencies(steps, n or 1, d, dtype, requires_grad, device)
-
-
-def rfftfreq(
-    n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    layout: Any = None, pin_memory: Any = False,
-) -> Tensor:  # fmt: skip
-    """The frequencies of ``rfft``'s entries for samples ``d`` apart."""
-    charge_shape(sizes_of((n,), "rfftfreq"))
-    return _frequencies(np.arange(math.floor(n / 2) + 1), n, d, dtype, requires_grad, device)
+fftfreq = _frequencies(fft, lambda n: (np.arange(n) + n // 2) % max(n, 1) - n // 2)
+rfftfreq = _frequencies(rfft, lambda n: np.arange(n // 2 + 1))
 
 
 for _name in __all__:

@@ -15,7 +15,7 @@ from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor, own_meta
 from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_format
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.operator import OPERATORS
 
 _FREED = frozenset(
     f"{name}Backward{number}"
@@ -154,18 +154,14 @@ def runs_once(value: Any) -> Any:
     return value
 
 
-def multiple(value: Any, factor: Any) -> Any:
-    """``factor * value`` inside a composed function whose one node in PyTorch holds a number alone.
+def lasting(value: Any) -> Any:
+    """``value``, a step of a composed function whose node in PyTorch saves no tensor.
 
-    Such a node is never freed, so neither is this product's.
+    Such a node is never freed, so neither is this step's.
     """
-    number = is_number(factor)
-    if number and factor == 1:
-        return value
-    product = factor * value
-    if number and isinstance(product, Plain) and product.edge is not None:
-        product.edge.saved = Lasting(product.edge.saved)
-    return product
+    if isinstance(value, Plain) and value.edge is not None:
+        value.edge.saved = Lasting(value.edge.saved)
+    return value
 
 
 def by_element(function: Any) -> Any:

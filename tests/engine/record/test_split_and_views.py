@@ -91,7 +91,8 @@ FREED = ("x[torch.tensor([0])]", "x[x > 0]", "x.gather(0, torch.tensor([1]))", "
          "F.nll_loss(x[None], torch.tensor([1]))", "torch.fft.rfft(x).real",
          "x.index_reduce(0, torch.tensor([0]), x[:1], 'amax')")  # fmt: skip
 KEPT = ("torch.add(x, x, alpha=2)", "x.sub(x, alpha=3)", "(x + 0).add_(x, alpha=2)", "x[:1]",
-        "torch.lerp(x, x + 1, 0.25)", "x.deg2rad()")  # fmt: skip
+        "torch.lerp(x, x + 1, 0.25)", "x.deg2rad()", "x.round(decimals=1)",
+        "F.pad(x[None], (1, -1), value=2.0)")  # fmt: skip
 
 
 @family("text", (*FREED, *KEPT))
