@@ -62,12 +62,11 @@ def _floating(input: Any) -> Any:
 def _transform(input: Any, n: int | None, dim: int, norm: str | None, inverse: bool) -> Any:
     input = _sized(_floating(input), n, dim)
     scale = _norm(norm)
-    if input.dtype.is_complex:
-        return _laid(_O["fourier"](input, dim, inverse, scale), input, dim)
-    if inverse:  # of real numbers a view, whose conjugate is yet to be taken
+    whole = input.dtype.is_complex
+    if inverse and not whole:  # a view, whose conjugate is yet to be taken
         return conj(_transform(input, None, dim, OTHER[scale], False))
-    found = _laid(_O["fourier"](_complex(input), dim, False, scale), input, dim)
-    return called(found, "FftR2CBackward0", input)
+    found = _laid(_O["fourier"](_complex(input), dim, inverse, scale), input, dim)
+    return found if whole else called(found, "FftR2CBackward0", input)
 
 
 def _laid(out: Any, input: Any, dim: int | Sequence[int], last: int | None = None) -> Any:
@@ -280,8 +279,7 @@ def _frequencies(transform: Callable[..., Any], steps: Callable[[int], np.ndarra
         target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
         if target.kind < 2:
             raise bad_dtype(f"{name} requires a floating point or complex dtype")
-        found = (steps(n) / (n * d)).astype(target.numpy)
-        return finish(found, target, requires_grad, device)
+        return finish((steps(n) / (n * d)).astype(target.numpy), target, requires_grad, device)
 
     name = f"{transform.__name__}freq"
     doc = f"The frequencies of ``{transform.__name__}``'s entries for samples ``d`` apart."

@@ -23,9 +23,8 @@ _FREED = frozenset(
         "Max Min Sort Topk Kthvalue Mode Median Nanmedian Cummax Cummin Gather Index IndexSelect "
         "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce "
         "IndexReduce NllLoss NllLoss2D FftR2C ReflectionPad1D ReflectionPad2D ReflectionPad3D "
-        "ReplicationPad1D ReplicationPad2D ReplicationPad3D MaxPool2DWithIndices "
-        "MaxPool3DWithIndices AdaptiveMaxPool2D AdaptiveMaxPool3D FractionalMaxPool2D "
-        "FractionalMaxPool3D",
+        "ReplicationPad1D ReplicationPad2D ReplicationPad3D MaxPool2DWithIndices AdaptiveMaxPool2D "
+        "MaxPool3DWithIndices AdaptiveMaxPool3D FractionalMaxPool2D FractionalMaxPool3D",
         "Median Nanmedian Scatter IndexFill",
     ))
     for name in names.split()
@@ -155,10 +154,7 @@ def runs_once(value: Any) -> Any:
 
 
 def lasting(value: Any) -> Any:
-    """``value``, a step of a composed function whose node in PyTorch saves no tensor.
-
-    Such a node is never freed, so neither is this step's.
-    """
+    """``value``, a step of a composed function whose node in PyTorch saves none: never freed."""
     if isinstance(value, Plain) and value.edge is not None:
         value.edge.saved = Lasting(value.edge.saved)
     return value

@@ -314,8 +314,7 @@ def _lp_pool(
     # A sum of 0 has slope 0. By products, not by a choice: the slope at infinity has to stay NaN.
     none = (sums.detach() == 0).to(sums.dtype)
     out = (sums * (1 - none) + none) ** (1.0 / norm_type)
-    out = out - none if norm_type > 0 else out + none / (1 - none)
-    return called(out, "PowBackward0", sums)
+    return called(out - none if norm_type > 0 else out + none / (1 - none), "PowBackward0", sums)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = in_ranks(_lp_pool, 1, 2, 3)
