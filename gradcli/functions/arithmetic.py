@@ -16,7 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import check_parts, refuse_kinds
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
-from gradcli.engine.record.composite import bottom, called, in_float32, multiple, rowwise
+from gradcli.engine.record.composite import bottom, called, in_float32, lasting, rowwise
 from gradcli.engine.record.dtype_checks import one_number, same_dtype
 from gradcli.engine.record.face import direct
 from gradcli.engine.record.fast_path import FUNCTIONS as O
@@ -226,16 +226,16 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     # By a whole power of ten both ways: 10.0**-3 is none in float32.
     power = 10.0 ** abs(decimals)
     if decimals < 0:
-        scaled = O["round"](input / power) * power
+        scaled = O["round"](lasting(input / power)) * power
     else:
-        scaled = O["round"](input * power) / power
-    return called(scaled, "RoundBackward1", input)
+        scaled = O["round"](lasting(input * power)) / power
+    return called(lasting(scaled), "RoundBackward1", input)
 
 
 def _angle_in_other_units(name: str, input: Any, factor: float) -> Any:
     if is_complex(input):
         raise bad_dtype(f"{name} is not supported for complex tensors.")
-    return called(multiple(input, factor), f"{name.title()}Backward0")
+    return called(lasting(input * factor), f"{name.title()}Backward0")
 
 
 def deg2rad(input: Any) -> Any:

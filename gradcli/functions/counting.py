@@ -310,7 +310,14 @@ def corrcoef(input: Any) -> Any:
     if not len(found.shape):
         return found / found
     size = O["sqrt"](O["diagonal"](found))
-    return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
+    found = found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
+    if not hasattr(bottom(found), "array"):  # a symbol, which no rounding leads past 1
+        return found
+    sure = found.detach()  # its slope is that of what was not held, NaN too
+    parts = [O["real"](sure), O["imag"](sure)] if sure.is_complex() else [sure]
+    held = [O["clamp"](part, min=-1.0, max=1.0) for part in parts]
+    past = sure - (O["of_parts"](*held) if len(held) > 1 else held[0])
+    return called(found - past, "ComplexBackward0" if len(held) > 1 else "ClampBackward1")
 
 
 @by_element

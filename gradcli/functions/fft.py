@@ -6,7 +6,6 @@ or ``"ortho"``. Gradients follow PyTorch's convention for complex numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from gradcli.ops.dims import in_order, normal_dim, normal_dims, some_dim
 from gradcli.ops.errors import bad_dim, bad_dtype, bad_shape, bad_value
 from gradcli.ops.fft import OTHER
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
@@ -48,12 +48,8 @@ def _sized(input: Any, n: int | None, dim: int) -> Any:
         raise bad_value(f"Invalid number of data points ({n}) specified")
     if n < size:
         return _O["getitem"](input, (slice(None),) * axis + (slice(0, n),))
-    if n > size:
-        shape = list(input.shape)
-        shape[axis] = n - size
-        charge_shape((*shape, 2))
-        return _O["cat"](input, input.new_zeros(tuple(shape)), dim=axis)
-    return input
+    after = [0, 0] * (len(input.shape) - 1 - axis) + [0, n - size]
+    return OPERATORS["pad"](input, after) if n > size else input
 
 
 def _floating(input: Any) -> Any:
@@ -66,12 +62,11 @@ def _floating(input: Any) -> Any:
 def _transform(input: Any, n: int | None, dim: int, norm: str | None, inverse: bool) -> Any:
     input = _sized(_floating(input), n, dim)
     scale = _norm(norm)
-    if input.dtype.is_complex:
-        return _laid(_O["fourier"](input, dim, inverse, scale), input, dim)
-    if inverse:  # of real numbers a view, whose conjugate is yet to be taken
+    whole = input.dtype.is_complex
+    if inverse and not whole:  # a view, whose conjugate is yet to be taken
         return conj(_transform(input, None, dim, OTHER[scale], False))
-    found = _laid(_O["fourier"](_complex(input), dim, False, scale), input, dim)
-    return called(found, "FftR2CBackward0", input)
+    found = _laid(_O["fourier"](_complex(input), dim, inverse, scale), input, dim)
+    return found if whole else called(found, "FftR2CBackward0", input)
 
 
 def _laid(out: Any, input: Any, dim: int | Sequence[int], last: int | None = None) -> Any:
@@ -219,16 +214,16 @@ hfftn = _of_all(
 
 def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
     """``rfft`` along the last of several dimensions, ``fft`` along the others."""
-    places = _places(input, s, dim, "rfftn")
     if input.dtype.is_complex:
         kind = input.dtype.scalar_name
         raise bad_dtype(f"rfftn expects a real-valued input tensor, but got {kind}")
+    places = _places(input, s, dim, "rfftn")
     *others, axis = [d for _, d in places]
     input = _fitted(input, places)
     out = rfft(input, None, axis, norm)
     for d in others:
         out = fft(out, None, d, norm)
-    return _laid(out, input, [*others, axis], axis)
+    return called(_laid(out, input, [*others, axis], axis), "FftR2CBackward0", input)
 
 
 def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
@@ -272,24 +267,24 @@ fftshift = _shifting("fftshift", "The frequency 0 moved to the middle.", 0)
 ifftshift = _shifting("ifftshift", "The inverse of ``fftshift``.", 1)
 
 
-def _frequencies(name: str, of: str, steps: Callable[[int], np.ndarray]) -> Any:
-    def frequencies(
+def _frequencies(transform: Callable[..., Any], steps: Callable[[int], np.ndarray]) -> Any:
+    def of_entries(
         n: int, d: float = 1.0, *, dtype: Any = None, requires_grad: bool = False,
         device: Any = None, layout: Any = None, pin_memory: Any = False,
     ) -> Tensor:  # fmt: skip
         charge_shape(sizes_of((n,), name))
         target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
         if target.kind < 2:
-            raise bad_dtype("fftfreq requires a floating point or complex dtype")
-        found = (steps(n) / (n * d)).astype(target.numpy)
-        return finish(found, target, requires_grad, device)
+            raise bad_dtype(f"{name} requires a floating point or complex dtype")
+        return finish((steps(n) / (n * d)).astype(target.numpy), target, requires_grad, device)
 
-    doc = f"The frequencies of ``{of}``'s entries for samples ``d`` apart."
-    return named(frequencies, name, doc)
+    name = f"{transform.__name__}freq"
+    doc = f"The frequencies of ``{transform.__name__}``'s entries for samples ``d`` apart."
+    return named(of_entries, name, doc)
 
 
-fftfreq = _frequencies("fftfreq", "fft", lambda n: np.fft.fftfreq(n, 1.0 / n) if n else np.zeros(0))
-rfftfreq = _frequencies("rfftfreq", "rfft", lambda n: np.arange(math.floor(n / 2) + 1))
+fftfreq = _frequencies(fft, lambda n: (np.arange(n) + n // 2) % max(n, 1) - n // 2)
+rfftfreq = _frequencies(rfft, lambda n: np.arange(n // 2 + 1))
 
 
 for _name in __all__:

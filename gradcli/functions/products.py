@@ -167,7 +167,7 @@ def kron(input: Any, other: Any) -> Any:
     left = O["reshape"](input, tuple(n for size in a for n in (size, 1)))
     right = O["reshape"](other, tuple(n for size in b for n in (1, size)))
     shape = tuple(m * n for m, n in zip(a, b, strict=True))
-    return of_its_own(O["reshape"](left * right, shape))
+    return called(of_its_own(O["reshape"](left * right, shape)), "UnsafeViewBackward0")
 
 
 def multi_dot(tensors: Sequence[Any]) -> Any:

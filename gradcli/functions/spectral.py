@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.creation.factories import finish
-from gradcli.engine.dtypes import get_default_dtype, to_dtype
+from gradcli.engine.creation.factories import finish, ones
+from gradcli.engine.dtypes import dtype_of, get_default_dtype, to_dtype
 from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import bottom, called
 from gradcli.engine.record.composite import named as named_function
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
-from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic, fft, scatter
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.windows import places
@@ -31,15 +30,16 @@ def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
     if not 0 < length <= n_fft:
         raise bad_value(f"stft: expected 0 < win_length <= n_fft, but got win_length={length}")
     if window is None:
-        charge_shape((length,))
-        made = np.ones(length, np.empty(0, like.dtype.numpy).real.dtype)
-        window = wrap(made, like.dtype) if not like.is_complex() else O["real"](
-            wrap(made.astype(like.dtype.numpy), like.dtype)
-        )  # fmt: skip
+        window = ones(length, dtype=dtype_of(np.empty(0, like.dtype.numpy).real))
     elif tuple(window.shape) != (length,):
         raise bad_shape(f"stft: expected a 1D window tensor of size equal to win_length={length}")
+    return _around(window, length, n_fft)
+
+
+def _around(values: Any, length: int, n_fft: int) -> Any:
+    """``values`` amid as many zeros as a window of ``length`` entries lacks to ``n_fft``."""
     left = (n_fft - length) // 2
-    return pad(window, (left, n_fft - length - left)) if length < n_fft else window
+    return pad(values, (left, n_fft - length - left)) if length < n_fft else values
 
 
 def stft(
@@ -51,8 +51,9 @@ def stft(
     """The Fourier transforms of windows of a signal ``(L,)`` or ``(N, L)``: ``(N, freqs, frames)``.
 
     Windows of ``n_fft`` entries begin ``hop_length`` apart (a quarter of that if left out), the
-    first one centred at the signal's start where ``center``. With ``return_complex=False`` parts
-    are a last dimension. Raises RuntimeFault (E0304) for sizes that do not fit.
+    first one centred at the signal's start where ``center``; else ``align_to_window`` has a window
+    that is shorter than ``n_fft`` begin there. With ``return_complex=False`` parts are a last
+    dimension. Raises RuntimeFault (E0304) for sizes that do not fit.
 
     Example:
         >>> import gradcli
@@ -66,6 +67,8 @@ def stft(
         raise bad_shape("stft: expected a 1D or 2D tensor")
     if input.dtype.kind < 2:
         raise bad_dtype("stft: expected a tensor of floating point or complex values")
+    if center and align_to_window is not None:
+        raise bad_value("stft align_to_window should only be set when center = false")
     hop = n_fft // 4 if hop_length is None else hop_length
     signal = input if len(input.shape) == 2 else O["unsqueeze"](input, 0)
     if center:
@@ -76,7 +79,10 @@ def stft(
         raise bad_value(f"stft: expected 0 < n_fft < {length}, but got n_fft={n_fft}")
     if hop <= 0:
         raise bad_value(f"stft: expected hop_length > 0, but got hop_length={hop}")
-    shape = _window(window, n_fft if win_length is None else win_length, n_fft, input)
+    width = n_fft if win_length is None else win_length
+    shape = _window(window, width, n_fft, input)
+    if align_to_window:
+        signal = _around(signal, width, n_fft)
     frames = scatter.unfold(signal, -1, n_fft, hop) * shape
     if onesided and frames.is_complex():
         raise bad_value("Cannot have onesided output if window or input is complex")
@@ -136,9 +142,8 @@ def istft(
     if bool((np.abs(bottom(weight).array) < 1e-11).any()):
         raise bad_value("window overlap add min: 1", help="a window without zeros")
     found = O["getitem"](total, kept) / weight
-    if end > whole:
-        found = pad(found, (0, end - whole))
-    return found if len(input.shape) == 3 else O["squeeze"](found, 0)
+    found = found if len(input.shape) == 3 else O["squeeze"](found, 0)
+    return pad(found, (0, end - whole)) if end > whole else found
 
 
 def _tapered(name: str, doc: str, shape: Any, **defaults: float) -> Any:

@@ -69,6 +69,8 @@ torch.istft(torch.stft(r.reshape(-1), 4, 2, window=r[0] * r[0] + 1, return_compl
     window=torch.ones(4, dtype=torch.float64), length=16) | -2.38859057736 | -2.1845200007
 torch.istft(torch.stft(r.reshape(-1), 4, 2, window=r[0] * r[0] + 1, return_complex=True), 4, 2,
     window=torch.ones(4, dtype=torch.float64)) | -3.28097080504 | -3.31523727183
+torch.stft(r, 4, 1, 2, window=w[:2], center=False, return_complex=True,
+    align_to_window=True).abs() | -0.233577574278 | 0.791577972867
 m[[[0, 1], [2, 2]]] | -0.496911 | -0.520564
 m[:, [i[2], i[1]]] | 0.090314 | 0.165691
 m[torch.tensor([True, False, True])] * 2 | -5.482604 | 4.06356

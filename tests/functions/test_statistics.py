@@ -135,6 +135,16 @@ def test_a_quantile_has_its_slope_by_q():
     assert torch.allclose(slopes, torch.full_like(slopes, 3.0))
 
 
+@pytest.mark.parametrize("part", [0.0, 1j])
+def test_correlations_are_between_minus_one_and_one(part):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        x = torch.tensor(rng.standard_normal((3, 4)) + part * rng.standard_normal((3, 4)))
+        found = torch.corrcoef(x)
+        assert float(found.real.abs().max()) <= 1
+        np.testing.assert_allclose(found.numpy(), np.corrcoef(x.numpy()), rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_one_weighted_observation_is_its_own_mean():
     x = torch.tensor([[1.5], [2.5]])

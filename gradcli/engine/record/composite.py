@@ -15,18 +15,21 @@ from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor, own_meta
 from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_format
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.operator import OPERATORS
 
-_HOLDS_PLACES = frozenset(
+_FREED = frozenset(
     f"{name}Backward{number}"
     for number, names in enumerate((
         "Max Min Sort Topk Kthvalue Mode Median Nanmedian Cummax Cummin Gather Index IndexSelect "
-        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce",
+        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce "
+        "IndexReduce NllLoss NllLoss2D FftR2C ReflectionPad1D ReflectionPad2D ReflectionPad3D "
+        "ReplicationPad1D ReplicationPad2D ReplicationPad3D MaxPool2DWithIndices AdaptiveMaxPool2D "
+        "MaxPool3DWithIndices AdaptiveMaxPool3D FractionalMaxPool2D FractionalMaxPool3D",
         "Median Nanmedian Scatter IndexFill",
     ))
     for name in names.split()
 )  # fmt: skip
-"""Nodes that save in PyTorch the places they took entries from, and are freed with those."""
+"""Nodes that save an input or places in PyTorch, and are freed with those."""
 
 
 def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = False) -> Any:
@@ -49,7 +52,7 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = 
     if edge is not None and not edge.leaf and mode.grad:
         params = more(edge).params
         params["called"] = name
-        if name in _HOLDS_PLACES:
+        if name in _FREED:
             runs_once(value)
         for lead in leads if leads.__class__ is tuple else (leads,):
             if isinstance(lead, Plain) and lead.edge is not None:
@@ -150,18 +153,11 @@ def runs_once(value: Any) -> Any:
     return value
 
 
-def multiple(value: Any, factor: Any) -> Any:
-    """``factor * value`` inside a composed function whose one node in PyTorch holds a number alone.
-
-    Such a node is never freed, so neither is this product's.
-    """
-    number = is_number(factor)
-    if number and factor == 1:
-        return value
-    product = factor * value
-    if number and isinstance(product, Plain) and product.edge is not None:
-        product.edge.saved = Lasting(product.edge.saved)
-    return product
+def lasting(value: Any) -> Any:
+    """``value``, a step of a composed function whose node in PyTorch saves none: never freed."""
+    if isinstance(value, Plain) and value.edge is not None:
+        value.edge.saved = Lasting(value.edge.saved)
+    return value
 
 
 def by_element(function: Any) -> Any:

@@ -375,6 +375,7 @@ def _channels(input: Any, kept: int | None, p: float) -> tuple:
 
 def dropout1d(input: Asked, p: float = 0.5, training: bool = True, inplace: Any = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, L)`` or ``(C, L)``."""
+    _drops(p, training)  # refuses p before a rank
     rank = len(input.shape)
     if rank not in (2, 3):
         raise bad_shape(f"dropout1d: Expected 2D or 3D input, but received a {rank}D input.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.record.composite import called, formatted, rowwise
+from gradcli.engine.record.composite import called, formatted, lasting, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.windows import not_samples
 from gradcli.ops.errors import UnwrittenFault, bad_value
@@ -87,7 +87,7 @@ def _surrounded(input: Any, sides: Sequence[int], value: Any) -> Any:
     if not value or not any(sides):
         return out
     inside = OPERATORS["pad"].compute(np.ones(tuple(input.shape), bool), sides)
-    return _O["where"](inside, out, input.new_full((), value))
+    return lasting(_O["where"](inside, out, input.new_full((), value)))
 
 
 def _cropped(input: Any, axis: int, before: int, after: int) -> Any:

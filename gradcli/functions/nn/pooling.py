@@ -314,7 +314,7 @@ def _lp_pool(
     # A sum of 0 has slope 0. By products, not by a choice: the slope at infinity has to stay NaN.
     none = (sums.detach() == 0).to(sums.dtype)
     out = (sums * (1 - none) + none) ** (1.0 / norm_type)
-    return out - none if norm_type > 0 else out + none / (1 - none)
+    return called(out - none if norm_type > 0 else out + none / (1 - none), "PowBackward0", sums)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = in_ranks(_lp_pool, 1, 2, 3)
@@ -487,15 +487,14 @@ def _fractional_max_pool(
     if (output_size is None) is (output_ratio is None):
         said = "requires specifying either an output_size or an output_ratio"
         raise bad_argument(f"fractional_max_pool{_rank}d {said}")
+    check_sizes("fractional_max_pool", input, _rank)
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * _rank
-        check_sizes("fractional_max_pool", input, _rank)
         if len(ratios) != _rank:
             raise bad_argument(f"output_ratio should have {_rank} numbers, got {len(ratios)}")
         wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))
     else:
         wanted = each(output_size, _rank, "output_size")
-    check_sizes("fractional_max_pool", input, _rank)
     check_floating(input, f"fractional_max_pool{_rank}d_out_frame", True)
     for side, size, m, k in zip(_SIDES[-_rank:], old, wanted, sizes, strict=True):
         if m < 0 or k < 1 or m + k - (_rank == 2) > size:

@@ -233,7 +233,8 @@ def interpolate(
             input = taps(input, 2 + i, places, weights)
     out = formatted(input, source)
     out = out if out.dtype is source.dtype else out.to(source.dtype)
-    return called(out, _NAMES[mode].format(rank), source)
+    name = _NAMES[mode].format(rank)
+    return called(out, name.replace("DB", "DAaB") if antialias else name, source)
 
 
 def _check_options(

@@ -74,6 +74,12 @@ TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         (lambda x: x.quantile(0.5), "SqueezeBackward4"), (lambda x: x.cov(), "SqueezeBackward0"),
         (lambda x: x[0].vdot(x[1]), "VdotBackward0"), (lambda x: F.celu(x), "CeluBackward0"),
         (lambda x: F.pairwise_distance(x, x), "NormBackward1"), (F.softsign, "DivBackward0"),
+        (lambda x: F.lp_pool1d(x, 2, 1), "PowBackward0"),
+            (lambda x: F.unfold(x[None], 1), "Im2ColBackward0"),
+        (lambda x: F.interpolate(x[None, None], 3, mode="bicubic", antialias=True),
+         "UpsampleBicubic2DAaBackward0"),
+        (torch.fft.rfftn, "FftR2CBackward0"), (lambda x: torch.istft(
+            torch.complex(x, x), 2, 1, length=9), "ConstantPadNdBackward0"),
     ])  # fmt: skip
 def test_grad_fns_have_pytorchs_names(make, name):
     out = make(TWO.clone().requires_grad_())

@@ -83,14 +83,21 @@ def test_a_part_of_an_expanded_tensor_is_written_to():
 
 
 FREED = ("x[torch.tensor([0])]", "x[x > 0]", "x.gather(0, torch.tensor([1]))", "x.max(0).values",
-         "x.sort()[0]", "x.median()", "x.index_fill(0, torch.tensor([0]), 1.0)")  # fmt: skip
+         "x.sort()[0]", "x.median()", "x.index_fill(0, torch.tensor([0]), 1.0)",
+         "F.max_pool1d(x[None], 2)", "F.max_pool3d(x.expand(1, 2, 3, 3), 2)",
+         "F.adaptive_max_pool2d(x.expand(1, 3, 3), 2)",
+         "F.fractional_max_pool2d(x.expand(1, 3, 3), 2, output_size=1)",
+         "F.pad(x[None], (1, 1), 'reflect')", "F.pad(x.expand(1, 3, 3), (1, 0) * 2, 'replicate')",
+         "F.nll_loss(x[None], torch.tensor([1]))", "torch.fft.rfft(x).real",
+         "x.index_reduce(0, torch.tensor([0]), x[:1], 'amax')")  # fmt: skip
 KEPT = ("torch.add(x, x, alpha=2)", "x.sub(x, alpha=3)", "(x + 0).add_(x, alpha=2)", "x[:1]",
-        "torch.lerp(x, x + 1, 0.25)", "x.deg2rad()")  # fmt: skip
+        "torch.lerp(x, x + 1, 0.25)", "x.deg2rad()", "x.round(decimals=1)",
+        "F.pad(x[None], (1, -1), value=2.0)")  # fmt: skip
 
 
 @family("text", (*FREED, *KEPT))
 def test_a_node_is_freed_where_pytorchs_is(text):
-    y = eval(text, {"torch": torch, "x": leaf(1.0, 2.0, 3.0)}).sum()
+    y = eval(text, {"torch": torch, "F": torch.nn.functional, "x": leaf(1.0, 2.0, 3.0)}).sum()
     y.backward()
     if text in KEPT:
         y.backward()
