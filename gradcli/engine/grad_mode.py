@@ -248,6 +248,7 @@ class _Transformed(threading.local):
         own = itertools.repeat(_next_thread())
         self.number = map(operator.add, _numbers, own).__next__  # inside those with ``since``
         self.lent: list[Any] = []  # what ``functional_call`` has put into modules for now
+        self.turns: frozenset[Any] = frozenset()  # the locks that it holds of modules
         self.dual: dict[int, int] = {}  # the levels of ``forward_ad`` that are on
         # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
         self.linear: dict[int, bool] = {}

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
-from threading import Lock
+from threading import RLock
 from typing import Any
-from weakref import finalize
+from weakref import WeakKeyDictionary
 
 from gradcli.engine.grad_mode import transformed
 from gradcli.engine.tensor.storage import Slots
@@ -24,34 +23,30 @@ __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_s
 
 
 _MISSING = object()
-_locks: dict[int, Any] = {}
-"""Of each module, by its id: a module may be no key."""
+_locks: WeakKeyDictionary[Module, Any] = WeakKeyDictionary()
 _PATIENCE = 60.0
 """Seconds after which a thread that waits for another takes it for one that waits for this one."""
-_called: ContextVar[frozenset[int]] = ContextVar("called", default=frozenset())
 
 
 @contextmanager
 def _turn(module: Module) -> Iterator[None]:
-    """Inside, no other thread gives ``module`` values. What the call starts has the turn already:
-    a pass deep inside others, which has a stack and so a thread of its own, too."""
-    key, called = id(module), _called.get()
-    if key in called:
-        yield
-        return
-    if key not in _locks:
-        _locks.setdefault(key, Lock())
-        finalize(module, _locks.pop, key, None)
-    lock = _locks[key]
-    if not lock.acquire(timeout=_PATIENCE):
-        said = "another thread calls this module with values of its own, and does not end"
-        raise LimitFault("E0608", said, help="give each thread a deepcopy() of the module")
-    token = _called.set(called | {key})
+    """Inside, no other thread gives ``module``, or one inside it, values. What the call starts has
+    the turn already: a pass deep inside others, which has a stack and so a thread of its own, too.
+    """
+    before = transformed.turns
+    locks = {_locks.setdefault(m, RLock()) for m in module.modules()} - before
     try:
+        transformed.turns = before | locks
+        for lock in sorted(locks, key=id):  # in the order of any other thread
+            if not lock.acquire(timeout=_PATIENCE):
+                said = "another thread calls this module with values of its own, and does not end"
+                raise LimitFault("E0608", said, help="give each thread a deepcopy() of the module")
         yield
     finally:
-        _called.reset(token)
-        lock.release()
+        transformed.turns = before
+        for lock in locks:
+            if lock._is_owned():  # an interrupt may have come before
+                lock.release()
 
 
 def _swap(module: Module, path: str, value: Any) -> Any:
@@ -88,8 +83,8 @@ def functional_call(
     named stays as it is, and names that the module has not are attributes for the call; with
     ``strict`` either raises RuntimeFault (E0304). One dict receives what the module assigned to the
     names in it. Raises AttributeError for a name inside a module that is not there, and TypeError
-    for what is no tensor, given or replaced. Threads that call one module take turns; LimitFault
-    (E0608) where one waits a minute, as for a thread that waits for it.
+    for what is no tensor, given or replaced. Threads that call one module, or one inside it, take
+    turns; LimitFault (E0608) where one waits a minute, as for a thread that waits for it.
 
     Example:
         >>> import gradcli as torch

@@ -461,7 +461,8 @@ def test_what_another_thread_records_meanwhile_is_a_constant_to_a_transform(name
     assert seen(meanwhile=True) == seen(meanwhile=False)
 
 
-def test_threads_call_one_module_with_values_of_their_own():
+@pytest.mark.parametrize("calls", ["the same", "the inner one"])
+def test_threads_call_one_module_with_values_of_their_own(calls):
     class Meeting(torch.nn.Linear):
         def forward(self, x):
             if x.item() == 1:  # the first waits for the second, which may not come in between
@@ -474,9 +475,12 @@ def test_threads_call_one_module_with_values_of_their_own():
 
     module, done = Meeting(1, 1, bias=False), threading.Event()
     inside, own = [threading.Event(), threading.Event()], module.weight
+    called, named = module, "weight"
+    if calls == "the inner one":
+        called, named = torch.nn.Sequential(module), "0.weight"
 
     def first():
-        found = torch.func.functional_call(module, {"weight": torch.full((1, 1), 3.0)}, one)
+        found = torch.func.functional_call(called, {named: torch.full((1, 1), 3.0)}, one)
         done.set()
         return found.item()
 
@@ -546,9 +550,6 @@ def test_a_thread_that_a_call_waits_for_gets_an_error_not_a_turn(monkeypatch):
                 thread.start()
                 thread.join()
             return super().forward(x)
-
-        def __eq__(self, other):  # so that the module is no key
-            return self is other
 
     def call(x):
         try:
