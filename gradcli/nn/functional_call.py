@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, starmap
+from operator import methodcaller
 from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -35,6 +37,7 @@ def _turn(module: Module) -> Iterator[None]:
     """
     before = transformed.turns
     locks = {_locks.setdefault(m, RLock()) for m in module.modules()} - before
+    back = map(methodcaller("release"), filter(methodcaller("_is_owned"), locks))
     try:
         transformed.turns = before | locks
         for lock in sorted(locks, key=id):  # in the order of any other thread
@@ -44,33 +47,23 @@ def _turn(module: Module) -> Iterator[None]:
         yield
     finally:
         transformed.turns = before
-        for lock in locks:
-            if lock._is_owned():  # an interrupt may have come before
-                lock.release()
+        list(back)  # in one step, which no interrupt cuts short
 
 
-def _swap(module: Module, path: str, value: Any) -> Any:
-    """What a dotted name named in ``module`` before ``value`` took its place."""
+def _place(module: Module, path: str, value: Any) -> tuple[Module, str, dict | None]:
+    """Which module a dotted name is in, its own name, and where that holds it as a parameter or a
+    buffer. Raises KeyError for no name, and TypeError for what is no tensor, ``value`` or there."""
     where, _, name = path.rpartition(".")
     inner = module.get_submodule(where)
     if not name:
         raise KeyError('tensor name can\'t be empty string ""')
-    if value is not None and value is not _MISSING and not isinstance(value, Slots):
+    if value is not None and not isinstance(value, Slots):
         raise TypeError(f"{value} is not an instance of torch.Tensor")
-    for held in (inner._parameters, inner._buffers):
-        if name in held:
-            before = held.pop(name) if value is _MISSING else held[name]
-            if value is not _MISSING:
-                held[name] = value
-            return before
-    before = getattr(inner, name, _MISSING)
-    if before is not None and before is not _MISSING and not isinstance(before, Slots):
+    held = next((held for held in (inner._parameters, inner._buffers) if name in held), None)
+    before = None if held is not None else getattr(inner, name, None)
+    if before is not None and not isinstance(before, Slots):
         raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
-    if value is not _MISSING:
-        setattr(inner, name, value)
-    elif before is not _MISSING:
-        delattr(inner, name)
-    return before
+    return inner, name, held
 
 
 def functional_call(
@@ -127,21 +120,36 @@ def functional_call(
                     lines.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
             raise bad_value("\n\t".join(lines))
         args = () if args is None else args if isinstance(args, tuple) else (args,)
-        before: dict[str, Any] = {}
+        kept: list[tuple[dict, str, Any]] = []  # the last first: one may be there twice
+        paths: list[str] = []
+        attributes: dict[str, tuple[Module, str, Any]] = {}
+        back = chain(starmap(dict.get, kept), starmap(dict.__setitem__, kept))
         lent = transformed.lent
         transformed.lent = [*lent, *(value for value in values.values() if value is not None)]
         try:
             for path, value in values.items():
-                before[path] = _swap(module, path, value)
+                inner, name, held = _place(module, path, value)
+                if held is None:
+                    attributes[path] = inner, name, getattr(inner, name, _MISSING)
+                    setattr(inner, name, value)
+                else:
+                    paths.insert(0, path)
+                    kept.insert(0, (held, name, held[name]))
+                    held[name] = value
             return module(*args, **(kwargs or {}))
         finally:
+            found = [*back]  # in one step: no interrupt leaves a module with values of others
             transformed.lent = lent
+            now = dict(zip(paths, found, strict=False))
+            for path, (inner, name, before) in reversed(attributes.items()):
+                now[path] = getattr(inner, name, values[path])
+                if before is not _MISSING:
+                    setattr(inner, name, before)
+                elif hasattr(inner, name):
+                    delattr(inner, name)
             if given is parameter_and_buffer_dicts:  # what the module assigned is its next state
-                for path in given.keys() & before.keys():
-                    where, _, name = path.rpartition(".")
-                    given[path] = getattr(module.get_submodule(where), name, given[path])
-            for path, value in reversed(before.items()):
-                _swap(module, path, value)
+                for path in given.keys() & now.keys():
+                    given[path] = now[path]
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
