@@ -227,15 +227,19 @@ class Transform:
         function: Callable[..., Any] | None,
         arguments: Sequence[Any] = (),
         level: int | None = None,
-        since: int | None = None,
+        records: bool = False,
     ) -> None:
         self.function, self.arguments, self.level = function, arguments, level
-        self.since = since
+        self.since: Any = transformed.number() if records else None
         self.lifted: set[int] = set()
 
     def made(self, node: Any) -> bool:
         """Whether a ``node`` that is no older was recorded inside, in the transform's thread."""
         return not (node.seq - self.since) % STRIDE
+
+    def so_far(self) -> range:
+        """The numbers of what was recorded inside until now."""
+        return range(self.since, transformed.number(), STRIDE)
 
 
 class _Transformed(threading.local):

@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import (
-    STRIDE,
     Transform,
     begin_pushing,
     enable_grad,
     mode,
     outside_inference,
-    transformed,
     transforming,
 )
 from gradcli.engine.graph.node import more
@@ -74,16 +72,16 @@ def jvp(
     batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
-    since = transformed.number()
+    by = Transform(func, duals, level, records=True)
     try:
         begin_pushing((level,))
-        with transforming(Transform(func, duals, level, since)):
+        with transforming(by):
             for dual in duals:
                 dual.take_tangent()
             found = _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
-    made = range(since, transformed.number(), STRIDE)
+    made = by.so_far()
     value, *further = over(lambda v: without_leaves(v, made), found)
     # As in PyTorch a value is a view of what the function gave, and so is a primal in aux.
     own = {id(p) for p in at}
