@@ -340,10 +340,8 @@ def transforming(transform: Transform) -> Iterator[None]:
         with outside_inference():
             yield
         after = current()
-        if after is inside:
-            restore(state)
-        elif after.number is not state.number:  # it set a mode for good
-            restore(after.replaced(number=state.number))
+        # Another one where it set a mode for good.
+        restore(state if after is inside else after.replaced(number=state.number))
     except BaseException:
         restore(state)
         raise
