@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
+import operator
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +19,14 @@ from typing import Any
 
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.torch_messages import not_a
+
+STRIDE = 1 << 24
+"""The step of sequence numbers. In between, what a thread records inside a transform has the number
+of that thread, so that others, which may record meanwhile, are known from it."""
+_numbers = itertools.count(0, STRIDE)
+next_number = _numbers.__next__
+"""Sequence numbers: a node is always younger than the nodes it points at."""
+_next_thread = itertools.cycle(range(1, STRIDE)).__next__
 
 
 class State:
@@ -34,19 +44,21 @@ class State:
                 pass
     saving      the pairs of hooks on what graphs save, innermost last
     saving_off  why there may be no such hooks; None where they may
+    number      gives the next node its sequence number
     plain       whether operations are recorded and no mode is on that has recording take notes:
                 the state in which operators take their short ways
     """
 
     __slots__ = (
-        "annotate", "enabled", "grad", "inference", "inspect", "mixes", "passing", "placed",
-        "plain", "saving", "saving_off", "variants",
+        "annotate", "enabled", "grad", "inference", "inspect", "mixes", "number", "passing",
+        "placed", "plain", "saving", "saving_off", "variants",
     )  # fmt: skip
 
     grad: bool
     enabled: bool
     inference: bool
     mixes: bool
+    number: Callable[[], int]
     placed: bool
     annotate: bool
     inspect: Any
@@ -87,7 +99,7 @@ class State:
 _FIELDS = tuple(name for name in State.__slots__ if name not in ("grad", "plain", "variants"))
 _DEFAULTS = State(
     enabled=True, inference=False, mixes=False, placed=False, annotate=False, inspect=None,
-    passing=None, saving=(), saving_off=None,
+    passing=None, saving=(), saving_off=None, number=next_number,
 )  # fmt: skip
 _state: ContextVar[State] = ContextVar("modes", default=_DEFAULTS)
 
@@ -202,8 +214,9 @@ class Transform:
     function   what it differentiates; None where it maps, for that may write to what it captures
     arguments  the tensors that it gave the function
     level      of the values that it made; None in reverse mode, whose values are tensors
-    since      the sequence number of a node when it began: what is computed inside has greater
-               ones. None where it maps, since results that are no batches are nobody's there
+    since      the sequence number of a node of its thread when it began: what is computed inside
+               has greater ones. None where it maps, since results that are no batches are nobody's
+               there
     lifted     the levels of vmaps at which it made batches of what it differentiates by
     """
 
@@ -214,11 +227,19 @@ class Transform:
         function: Callable[..., Any] | None,
         arguments: Sequence[Any] = (),
         level: int | None = None,
-        since: int | None = None,
+        records: bool = False,
     ) -> None:
         self.function, self.arguments, self.level = function, arguments, level
-        self.since = since
+        self.since: Any = transformed.number() if records else None
         self.lifted: set[int] = set()
+
+    def made(self, node: Any) -> bool:
+        """Whether a ``node`` that is no older was recorded inside, in the transform's thread."""
+        return not (node.seq - self.since) % STRIDE
+
+    def so_far(self) -> range:
+        """The numbers of what was recorded inside until now."""
+        return range(self.since, transformed.number(), STRIDE)
 
 
 class _Transformed(threading.local):
@@ -228,7 +249,10 @@ class _Transformed(threading.local):
 
     def __init__(self) -> None:
         self.by: list[Transform] = []
+        own = itertools.repeat(_next_thread())
+        self.number = map(operator.add, _numbers, own).__next__  # inside those with ``since``
         self.lent: list[Any] = []  # what ``functional_call`` has put into modules for now
+        self.turns: frozenset[Any] = frozenset()  # the locks that it holds of modules
         self.dual: dict[int, int] = {}  # the levels of ``forward_ad`` that are on
         # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
         self.linear: dict[int, bool] = {}
@@ -308,10 +332,16 @@ def transforming(transform: Transform) -> Iterator[None]:
     An exception leaves the modes as they were: it may be an interrupt of a switch inside.
     """
     before, state = transformed.by, current()
+    numbered = transform.since is None or state.number is transformed.number
+    inside = state if numbered else state.replaced(number=transformed.number)
     try:
         transformed.by = [*before, transform]
+        restore(inside)
         with outside_inference():
             yield
+        after = current()
+        # Another one where it set a mode for good.
+        restore(state if after is inside else after.replaced(number=state.number))
     except BaseException:
         restore(state)
         raise

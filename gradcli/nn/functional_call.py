@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
-from threading import Lock
+from itertools import chain, starmap
+from operator import methodcaller
+from threading import RLock
 from typing import Any
-from weakref import finalize
+from weakref import WeakKeyDictionary
 
 from gradcli.engine.grad_mode import transformed
 from gradcli.engine.tensor.storage import Slots
@@ -24,58 +25,45 @@ __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_s
 
 
 _MISSING = object()
-_locks: dict[int, Any] = {}
-"""Of each module, by its id: a module may be no key."""
+_locks: WeakKeyDictionary[Module, Any] = WeakKeyDictionary()
 _PATIENCE = 60.0
 """Seconds after which a thread that waits for another takes it for one that waits for this one."""
-_called: ContextVar[frozenset[int]] = ContextVar("called", default=frozenset())
 
 
 @contextmanager
 def _turn(module: Module) -> Iterator[None]:
-    """Inside, no other thread gives ``module`` values. What the call starts has the turn already:
-    a pass deep inside others, which has a stack and so a thread of its own, too."""
-    key, called = id(module), _called.get()
-    if key in called:
-        yield
-        return
-    if key not in _locks:
-        _locks.setdefault(key, Lock())
-        finalize(module, _locks.pop, key, None)
-    lock = _locks[key]
-    if not lock.acquire(timeout=_PATIENCE):
-        said = "another thread calls this module with values of its own, and does not end"
-        raise LimitFault("E0608", said, help="give each thread a deepcopy() of the module")
-    token = _called.set(called | {key})
+    """Inside, no other thread gives ``module``, or one inside it, values. What the call starts has
+    the turn already: a pass deep inside others, which has a stack and so a thread of its own, too.
+    """
+    before = transformed.turns
+    locks = {_locks.setdefault(m, RLock()) for m in module.modules()} - before
+    back = map(methodcaller("release"), filter(methodcaller("_is_owned"), locks))
     try:
+        transformed.turns = before | locks
+        for lock in sorted(locks, key=id):  # in the order of any other thread
+            if not lock.acquire(timeout=_PATIENCE):
+                said = "another thread calls this module with values of its own, and does not end"
+                raise LimitFault("E0608", said, help="give each thread a deepcopy() of the module")
         yield
     finally:
-        _called.reset(token)
-        lock.release()
+        transformed.turns = before
+        list(back)  # in one step, which no interrupt cuts short
 
 
-def _swap(module: Module, path: str, value: Any) -> Any:
-    """What a dotted name named in ``module`` before ``value`` took its place."""
+def _place(module: Module, path: str, value: Any) -> tuple[Module, str, dict | None]:
+    """Which module a dotted name is in, its own name, and where that holds it as a parameter or a
+    buffer. Raises KeyError for no name, and TypeError for what is no tensor, ``value`` or there."""
     where, _, name = path.rpartition(".")
     inner = module.get_submodule(where)
     if not name:
         raise KeyError('tensor name can\'t be empty string ""')
-    if value is not None and value is not _MISSING and not isinstance(value, Slots):
+    if value is not None and not isinstance(value, Slots):
         raise TypeError(f"{value} is not an instance of torch.Tensor")
-    for held in (inner._parameters, inner._buffers):
-        if name in held:
-            before = held.pop(name) if value is _MISSING else held[name]
-            if value is not _MISSING:
-                held[name] = value
-            return before
-    before = getattr(inner, name, _MISSING)
-    if before is not None and before is not _MISSING and not isinstance(before, Slots):
+    held = next((held for held in (inner._parameters, inner._buffers) if name in held), None)
+    before = None if held is not None else getattr(inner, name, None)
+    if before is not None and not isinstance(before, Slots):
         raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
-    if value is not _MISSING:
-        setattr(inner, name, value)
-    elif before is not _MISSING:
-        delattr(inner, name)
-    return before
+    return inner, name, held
 
 
 def functional_call(
@@ -88,8 +76,8 @@ def functional_call(
     named stays as it is, and names that the module has not are attributes for the call; with
     ``strict`` either raises RuntimeFault (E0304). One dict receives what the module assigned to the
     names in it. Raises AttributeError for a name inside a module that is not there, and TypeError
-    for what is no tensor, given or replaced. Threads that call one module take turns; LimitFault
-    (E0608) where one waits a minute, as for a thread that waits for it.
+    for what is no tensor, given or replaced. Threads that call one module, or one inside it, take
+    turns; LimitFault (E0608) where one waits a minute, as for a thread that waits for it.
 
     Example:
         >>> import gradcli as torch
@@ -132,21 +120,36 @@ def functional_call(
                     lines.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
             raise bad_value("\n\t".join(lines))
         args = () if args is None else args if isinstance(args, tuple) else (args,)
-        before: dict[str, Any] = {}
+        kept: list[tuple[dict, str, Any]] = []  # the last first: one may be there twice
+        paths: list[str] = []
+        attributes: dict[str, tuple[Module, str, Any]] = {}
+        back = chain(starmap(dict.get, kept), starmap(dict.__setitem__, kept))
         lent = transformed.lent
         transformed.lent = [*lent, *(value for value in values.values() if value is not None)]
         try:
             for path, value in values.items():
-                before[path] = _swap(module, path, value)
+                inner, name, held = _place(module, path, value)
+                if held is None:
+                    attributes[path] = inner, name, getattr(inner, name, _MISSING)
+                    setattr(inner, name, value)
+                else:
+                    paths.insert(0, path)
+                    kept.insert(0, (held, name, held[name]))
+                    held[name] = value
             return module(*args, **(kwargs or {}))
         finally:
+            found = [*back]  # in one step: no interrupt leaves a module with values of others
             transformed.lent = lent
+            now = dict(zip(paths, found, strict=False))
+            for path, (inner, name, before) in reversed(attributes.items()):
+                now[path] = getattr(inner, name, values[path])
+                if before is not _MISSING:
+                    setattr(inner, name, before)
+                elif hasattr(inner, name):
+                    delattr(inner, name)
             if given is parameter_and_buffer_dicts:  # what the module assigned is its next state
-                for path in given.keys() & before.keys():
-                    where, _, name = path.rpartition(".")
-                    given[path] = getattr(module.get_submodule(where), name, given[path])
-            for path, value in reversed(before.items()):
-                _swap(module, path, value)
+                for path in given.keys() & now.keys():
+                    given[path] = now[path]
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:

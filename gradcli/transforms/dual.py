@@ -26,13 +26,14 @@ from gradcli.engine.grad_mode import (
     current,
     enable_grad,
     mode,
+    next_number,
     no_grad,
     outside_inference,
     pushing,
     transformed,
 )  # fmt: skip
 from gradcli.engine.graph.level_detach import within
-from gradcli.engine.graph.node import more, next_number
+from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import through_float32
 from gradcli.engine.record.composite import bottom, in_float32, version_of
 from gradcli.engine.tensor.storage import References, Slots

@@ -14,7 +14,7 @@ from gradcli.engine.grad_mode import (
     outside_inference,
     transforming,
 )
-from gradcli.engine.graph.node import more, next_number
+from gradcli.engine.graph.node import more
 from gradcli.engine.record.composite import version_of
 from gradcli.ops.errors import RuntimeFault, bad_shape
 from gradcli.ops.operator import OPERATORS
@@ -72,16 +72,16 @@ def jvp(
     batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
-    since = next_number()
+    by = Transform(func, duals, level, records=True)
     try:
         begin_pushing((level,))
-        with transforming(Transform(func, duals, level, since)):
+        with transforming(by):
             for dual in duals:
                 dual.take_tangent()
             found = _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
-    made = range(since, next_number())
+    made = by.so_far()
     value, *further = over(lambda v: without_leaves(v, made), found)
     # As in PyTorch a value is a view of what the function gave, and so is a primal in aux.
     own = {id(p) for p in at}

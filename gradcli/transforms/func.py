@@ -17,7 +17,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.backward.api import no_graph
 from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
 from gradcli.engine.graph.level_detach import LevelDetach
-from gradcli.engine.graph.node import more, next_number
+from gradcli.engine.graph.node import more
 from gradcli.engine.graph.own_passes import leads_inside
 from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import bottom
@@ -92,8 +92,7 @@ class _Run:
         found, self.shape = flatten(tuple(args[i] for i in which))
         differentiable(found)
         arguments: list[Any] = []
-        since = next_number()
-        self.by = Transform(function, arguments, since=since)
+        self.by = Transform(function, arguments, records=True)
         with transforming(self.by), disable_saved_tensors_hooks(_NO_HOOKS), enable_grad():
             around = batches_seen(function, flatten([list(args), kwargs])[0])
             self.leaves = [leaf_of(v, outer, around) for v in found]
@@ -134,7 +133,7 @@ class _Run:
             for out in self.outputs for t in tensors_of(out) if t.edge is not None
         ):  # fmt: skip
             raise no_graph(cut[0])
-        self.made = range(since, next_number())
+        self.made = self.by.so_far()
         self.create = outer and reaches_further(self.outputs, self.leaves, self.made)
         self.single = isinstance(argnums, int)
         for leaf in self.leaves:

@@ -38,8 +38,8 @@ from gradcli.engine.backward.traverse import (
 )
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
-from gradcli.engine.grad_mode import enable_grad, mode, no_grad, refuse_node_hook
-from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more, next_number
+from gradcli.engine.grad_mode import enable_grad, mode, next_number, no_grad, refuse_node_hook
+from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more
 from gradcli.engine.graph.own_passes import ENDED, is_around, passes_by
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured

@@ -110,6 +110,21 @@ def test_a_pack_hook_that_is_interrupted_leaves_recording_on():
             restore(current().replaced(saving=()))
 
 
+def test_a_module_has_its_own_values_after_a_call_with_others():
+    module = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.BatchNorm1d(1))
+    own, state = [*module.parameters(), *module.buffers()], current()
+    given = {"0.weight": torch.full((1, 1), 3.0), "1.running_mean": torch.ones(1)}
+
+    def work(given):
+        torch.func.functional_call(module, given, torch.ones(2, 1))
+
+    for _ in interrupted(lambda: dict(given), work):
+        restore(state)
+        found = [*module.parameters(), *module.buffers()]
+        assert all(a is b for a, b in zip(found, own, strict=True))
+        assert not (transformed.lent or transformed.turns)
+
+
 def put(index: Any, value: Any) -> Callable[[Any], None]:
     def work(y):
         y[index] = value

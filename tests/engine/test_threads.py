@@ -418,7 +418,51 @@ def test_transforms_of_another_thread_change_no_flag():
     assert not (kept[0] * 2).requires_grad
 
 
-def test_threads_call_one_module_with_values_of_their_own():
+_TRANSFORMS = {
+    "grad": torch.func.grad,
+    "value": lambda f: lambda x: torch.func.grad_and_value(f)(x)[1],
+    "vjp": lambda f: lambda x: torch.func.vjp(f, x)[1](torch.tensor(1.0))[0],
+    "jacrev": torch.func.jacrev,
+    "jvp": lambda f: lambda x: torch.func.jvp(f, (x,), (torch.ones(2),))[1],
+    "nested": lambda f: torch.func.grad(lambda x: torch.func.grad(f)(x).sum()),
+}
+
+
+@family("name, transformed", itertools.product(_TRANSFORMS, [False, True]))
+def test_what_another_thread_records_meanwhile_is_a_constant_to_a_transform(name, transformed):
+    """As what was there before; the caller, whose graph it is, differentiates by it."""
+
+    def make():
+        w = torch.tensor([2.0, 3.0], requires_grad=True)
+        weigh = torch.func.grad(lambda v: (v * w * w).sum())
+        return w, weigh(torch.ones(2)) if transformed else w * w
+
+    def tried(*asked):
+        try:
+            found = torch.autograd.grad(*asked, retain_graph=True, allow_unused=True)
+        except RuntimeError as fault:
+            return str(fault)
+        return [None if g is None else g.tolist() for g in found]
+
+    def seen(meanwhile):
+        made, told = [] if meanwhile else [make()], []
+
+        def function(x):
+            made[:] = made or together(make)
+            w, z = made[0]
+            y = (x * z).sum()
+            part = z[:1] * 1
+            told.extend((tried(z.sum(), w), tried(y, (w, x)), part.requires_grad, part.is_leaf))
+            return y
+
+        found = _TRANSFORMS[name](function)(torch.tensor([5.0, 7.0]))
+        return found.tolist(), tried(found.sum(), made[0][0]), told
+
+    assert seen(meanwhile=True) == seen(meanwhile=False)
+
+
+@pytest.mark.parametrize("calls", ["the same", "the inner one"])
+def test_threads_call_one_module_with_values_of_their_own(calls):
     class Meeting(torch.nn.Linear):
         def forward(self, x):
             if x.item() == 1:  # the first waits for the second, which may not come in between
@@ -431,9 +475,12 @@ def test_threads_call_one_module_with_values_of_their_own():
 
     module, done = Meeting(1, 1, bias=False), threading.Event()
     inside, own = [threading.Event(), threading.Event()], module.weight
+    called, named = module, "weight"
+    if calls == "the inner one":
+        called, named = torch.nn.Sequential(module), "0.weight"
 
     def first():
-        found = torch.func.functional_call(module, {"weight": torch.full((1, 1), 3.0)}, one)
+        found = torch.func.functional_call(called, {named: torch.full((1, 1), 3.0)}, one)
         done.set()
         return found.item()
 
@@ -503,9 +550,6 @@ def test_a_thread_that_a_call_waits_for_gets_an_error_not_a_turn(monkeypatch):
                 thread.start()
                 thread.join()
             return super().forward(x)
-
-        def __eq__(self, other):  # so that the module is no key
-            return self is other
 
     def call(x):
         try:

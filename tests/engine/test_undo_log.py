@@ -3,7 +3,7 @@
 import numpy as np
 
 import gradcli as g
-from gradcli.engine.graph.node import next_number
+from gradcli.engine.grad_mode import next_number
 from gradcli.engine.undo_log import UndoLog, open_log
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType
-from gradcli.engine.graph.node import AccumulateGrad, Node, next_number
+from gradcli.engine.grad_mode import next_number
+from gradcli.engine.graph.node import AccumulateGrad, Node
 from gradcli.engine.record.index_writes import counts, restore_counts
 from gradcli.engine.tensor.stale_view import place_of, put_at
 from gradcli.engine.undo_log import UndoLog

@@ -23,7 +23,7 @@ from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
-from gradcli.engine.grad_mode import current, mode, of_transforms, restore
+from gradcli.engine.grad_mode import current, mode, next_number, of_transforms, restore
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import (
     AccumulateGrad,
@@ -35,7 +35,6 @@ from gradcli.engine.graph.node import (
     Output,
     Part,
     freed,
-    next_number,
     verify,
 )
 from gradcli.engine.graph.own_passes import ENDED

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import current, mode, restore, transformed, unrecorded
-from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, next_number, placed_number
+from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, placed_number
 from gradcli.engine.graph.torch_names import with_namespace
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import share_memory
@@ -55,7 +55,8 @@ class FunctionNode(Node):
         self.fixed: frozenset[int] = frozenset()  # outputs that have no derivative and no zeros
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
-        self.seq = placed_number() if mode.placed else next_number()
+        state = current()
+        self.seq = placed_number() if state.placed else state.number()
         self.shape = ()
         self.dtype = next((e.dtype for e in edges if e is not None), _NO_DTYPE)
         self.extra = None

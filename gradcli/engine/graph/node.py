@@ -26,19 +26,16 @@ from types import CodeType
 from typing import Any, ClassVar
 
 from gradcli.engine.dtypes import CPU, DType
-from gradcli.engine.grad_mode import mode, refuse_node_hook
+from gradcli.engine.grad_mode import STRIDE, current, mode, refuse_node_hook
 from gradcli.engine.graph.own_passes import in_own_passes
 from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name, with_namespace
 from gradcli.engine.source_location import Placed, here, noted, of, outside, told
 from gradcli.ops.errors import RuntimeFault
 
-next_number = itertools.count().__next__
-"""Sequence numbers: a node is always younger than the nodes it points at."""
-
 
 def placed_number() -> Placed:
     """A sequence number that knows the line of the user's program: see ``State.placed``."""
-    number = Placed(next_number())
+    number = Placed(current().number())
     number.place = here()
     number.cause = getattr(mode.inspect, "running", None)
     return number
@@ -118,7 +115,7 @@ class Node:
     ) -> None:
         self.edges, self.dtype, self.shape, self.extra = edges, dtype, shape, extra
         self.saved = EMPTY
-        self.seq = next_number()
+        self.seq = current().number()
 
     @property
     def origin(self) -> Node:
@@ -166,7 +163,7 @@ class Node:
         )  # fmt: skip
 
     def _sequence_nr(self) -> int:
-        return int(self.seq)
+        return int(self.seq) // STRIDE
 
     @property
     def metadata(self) -> Any:

@@ -20,12 +20,17 @@ def made_by(edge: Any) -> Transform | None:
 
     Of a value without an edge: the one that it would be computed in.
     """
-    own = (
-        t
-        for t in reversed(transformed.by)
-        if t.since is not None and (edge is None or edge.seq > t.since)
-    )
+    by = reversed(transformed.by)
+    own = (t for t in by if (t.since is not None if edge is None else is_inside(t, edge)))
     return next(own, None)
+
+
+def is_inside(transform: Transform, edge: Any) -> bool:
+    """Whether a value was computed inside: by the thread of the transform, or from what it
+    differentiates by. Other threads may record meanwhile what is no business of the function's."""
+    if transform.since is None or edge.seq <= transform.since:
+        return False
+    return transform.made(edge) or leads_inside(transform, edge)
 
 
 def ends_of(transform: Transform, edge: Any) -> tuple[set[Any], set[Any]]:
@@ -46,7 +51,7 @@ def own_edge(edge: Any, value: Any = None) -> Any:
         return edge
     data = getattr(getattr(value, "meta", None), "outer", None) is not None
     for t in transformed.by:
-        known = t.since is not None and edge.seq <= t.since
+        known = t.since is not None and not is_inside(t, edge)
         if known and (data or any(value is a for a in t.arguments)):
             return None
     viewed = getattr(edge, "viewed", None)
@@ -73,7 +78,10 @@ def leads_inside(transform: Transform | None, edge: Any, leaves: Any = None) -> 
         if viewed is not None:
             work.append(viewed)
             continue
-        if node in leaves or (not node.edges and ENDED.get(node, edge.seq) >= edge.seq):
+        if node in leaves:
+            return True
+        own = not node.edges and (transform is None or transform.made(node))
+        if own and ENDED.get(node, edge.seq) >= edge.seq:
             return True
         seen.add(node)
         # A LevelDetach of the transform lets its passes through to the second alone.
@@ -86,7 +94,7 @@ def is_around(edge: Any, roots: Iterable[Any]) -> bool:
     PyTorch's levels their graphs do not lead there."""
     if not transformed.by:
         return False
-    return all(t is not None and edge.seq <= t.since for t in map(made_by, roots))
+    return all(t is not None and not is_inside(t, edge) for t in map(made_by, roots))
 
 
 def leaves_of(transform: Transform) -> set[Any]:

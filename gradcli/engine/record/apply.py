@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current
-from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
+from gradcli.engine.graph.node import EMPTY, Extra, Node, more, placed_number
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.composite import in_float32
 from gradcli.engine.record.dtype_checks import refused
@@ -320,7 +320,7 @@ def record(
     node = _new(node_class(op, numbers, out.dtype.kind == 3))
     state = current()
     node.edges = tuple(edges)
-    node.seq = placed_number() if state.placed else next_number()
+    node.seq = placed_number() if state.placed else state.number()
     node.shape = out.array.shape
     node.dtype = out.dtype
     node.saved = EMPTY

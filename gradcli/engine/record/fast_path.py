@@ -30,7 +30,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current, mode
-from gradcli.engine.graph.node import EMPTY, Extra, next_number
+from gradcli.engine.graph.node import EMPTY, Extra
 from gradcli.engine.record.apply import (
     MISFITS,
     NUMBERS,
@@ -394,7 +394,7 @@ def _recording(
         "out._dtype = dtype",
         "out.meta = None",
         *(f"e{i} = {values[i]}.edge" for i in active),
-        *([f"if not current().plain: return finish({general})",
+        *(["state = current()", f"if not state.plain: return finish({general})",
            "if array is x0 or getattr(array, 'base', None) is not None: "
            f"note_view(out, {values[0]})",
            "if e0 is None or (mode.inferring and out.is_inference()):",
@@ -403,10 +403,10 @@ def _recording(
           [f"if {' and '.join(f'e{i} is None' for i in active)}:",
            "    out.edge = None",
            "    return marked(out) if mode.inferring else out",
-           f"if not current().plain: return in_a_mode(out, {general})"]),
+           "state = current()", f"if not state.plain: return in_a_mode(out, {general})"]),
         f"node = new(node_{kind} or class_of(op, {numbers!r}, globals(), 'node_{kind}'))",
         f"node.edges = {edges}",
-        "node.seq = next_number()",
+        "node.seq = state.number()",
         "shape = array.shape",
         "node.shape = shape" if active[1:] else
         f"node.shape = e{active[0]}.shape if e{active[0]}.shape == shape else shape",  # one tuple
@@ -559,7 +559,7 @@ _NAMES: dict[str, Any] = {
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,
     "into": into, "laid_as": laid_as, "looked_at": looked_at, "marked": _marked, "mode": mode,
-    "new": object.__new__, "next_number": next_number, "not_a": not_a,
+    "new": object.__new__, "not_a": not_a,
     "note_columns": note_columns, "note_view": note_view,
     "of_numbers": _of_numbers, "of_others": _of_others, "outside": outside, "rebound": _rebound,
     "stamp": stamp, "stamp_index": stamp_index, "theirs": theirs,

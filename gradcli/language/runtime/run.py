@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from gradcli.language.runtime.walk import DEEPEST, walked
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import ValueFault
-from gradcli.ops.memory_budget import no_collection, put_back, set_budget
+from gradcli.ops.memory_budget import no_collection, set_budget
 
 if TYPE_CHECKING:
     from gradcli.language.runtime.generated import Generated
@@ -176,17 +177,16 @@ class Program:
 
     def _walked(self, inputs: Mapping[str, Any], limits: Limits) -> Outcome | None:
         """A run of a text without control flow (see ``walk``); None for others."""
-        mixes, mode.mixes = mode.mixes, self.formula
-        budget = set_budget(limits.memory)
-        try:
-            # The collector's own pace costs a short text less than one pass over all that is new.
-            long = len(self.names.module.body) > LONG
-            with np.errstate(all="ignore"), no_collection() if long else nullcontext():
-                calls = limits.steps if limits.depth > DEEPEST else 0
-                found = walked(self.names, inputs, calls)
-        finally:
-            put_back(budget)
-            mode.mixes = mixes
+        # The collector's own pace costs a short text less than one pass over all that is new.
+        long = len(self.names.module.body) > LONG
+
+        def work() -> tuple | None:
+            mode.mixes = self.formula
+            set_budget(limits.memory)
+            return walked(self.names, inputs, limits.steps if limits.depth > DEEPEST else 0)
+
+        with np.errstate(all="ignore"), no_collection() if long else nullcontext():
+            found = copy_context().run(work)  # which an interrupt leaves, too
         return None if found is None else Outcome(*found)
 
 
