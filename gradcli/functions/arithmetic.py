@@ -232,20 +232,21 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     return called(lasting(scaled), "RoundBackward1", input)
 
 
-def _angle_in_other_units(name: str, input: Any, factor: float) -> Any:
+def _real_only(name: str, input: Any) -> None:
     if is_complex(input):
         raise bad_dtype(f"{name} is not supported for complex tensors.")
-    return called(lasting(input * factor), f"{name.title()}Backward0")
 
 
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
-    return _angle_in_other_units("deg2rad", input, np.pi / 180.0)
+    _real_only("deg2rad", input)
+    return called(lasting(input * (np.pi / 180.0)), "Deg2RadBackward0")
 
 
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
-    return _angle_in_other_units("rad2deg", input, 180.0 / np.pi)
+    _real_only("rad2deg", input)
+    return called(lasting(input * (180.0 / np.pi)), "Rad2DegBackward0")
 
 
 def sgn(input: Any) -> Any:

@@ -491,7 +491,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
     root = target if meta.base is None else meta.base
     if current().grad:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
-        if edge is not None and root is not target and edge.op.name != "put":
+        if edge is not None and root is not target and not getattr(edge.op, "by_index", None):
             more(edge).out_edge = weakref.ref(target.edge)
     elif root is not target or meta.views:
         _overtaken(root)
