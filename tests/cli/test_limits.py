@@ -265,6 +265,13 @@ def test_a_program_has_so_many_functions(cli):
     assert done.code == 3 and "E0604" in done.err and "2,000 functions" in done.err
 
 
+@pytest.mark.parametrize("form", ["[1 {}]", "{{1 {}}}", "{{1: 1 {}}}", "sum(1 {})"])
+def test_a_comprehension_has_so_many_clauses(cli, form):
+    assert cli("run", "-e", form.format("for i in [1] " * 2000)).code == 0
+    done = cli("run", "-e", form.format("for i in [1] " * 2001))  # 50,000 crashed the compiler
+    assert done.code == 3 and "E0604" in done.err and "each `for` counted" in done.err
+
+
 def test_a_chain_has_so_many_comparisons(cli):
     chain = "<".join(["x"] * 1001)
     assert cli("eval", f"{chain} < x", "--x", "1").code == 3

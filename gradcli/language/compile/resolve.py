@@ -390,7 +390,8 @@ def _visit_comprehension(
     checked: Checked, node: n.Comprehension, scope: _Scope, _loop: bool, work: _Work
 ) -> None:
     """All of it but what the first clause goes over stands in a scope of its own."""
-    _count(checked, node)
+    for _ in node.clauses:
+        _count(checked, node)
     inner = _Scope(
         {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)},
         scope.outside, scope.function, _counted_by(node.clauses),
@@ -570,8 +571,8 @@ def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:
 MOST_COMPARED = 1000
 """The most comparisons of one chain: each is a statement of generated code."""
 MOST_FUNCTIONS = 2000
-"""The most functions, lambdas and comprehensions of one program: CPython's own compiler takes the
-square of their number."""
+"""The most functions, lambdas and clauses of comprehensions of one program: CPython's own compiler
+takes the square of their number, and recurses on the C stack from one clause to the next."""
 
 
 def _count(checked: Checked, node: n.Node) -> None:
@@ -579,7 +580,7 @@ def _count(checked: Checked, node: n.Node) -> None:
     if checked.functions > MOST_FUNCTIONS:
         fault = LimitFault(
             "E0604", f"the program has more than {MOST_FUNCTIONS:,} functions, lambdas and lists "
-            "with for",
+            "with for, each `for` counted",
             help="write one function with parameters, or a loop",
         )  # fmt: skip
         raise located(fault, checked.source, node.start, node.start + 1)
