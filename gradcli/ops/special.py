@@ -174,8 +174,9 @@ log_ndtr = elementwise(
 
 
 def _times_log(x: Any, y: Any, function: Any) -> Any:
-    # The logarithm of a number is a number, which widens nothing.
-    product = x * (float(function(float(y))) if is_number(y) else function(y))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The logarithm of a number is a number, which widens nothing.
+        product = x * (float(function(float(y))) if is_number(y) else function(y))
     # Of 0 times a logarithm, infinite or none, 0 is left; where y is NaN that stays.
     return np.where((x == 0) & (y == y), product.dtype.type(0), product)[()]
 
@@ -288,8 +289,8 @@ def _lgamma(x: Any) -> Any:
     least = (np.abs(x) < np.finfo(np.float64).tiny) & (x != 0)
     if not np.any(least):
         return out
-    # Near 0 it is -log(abs(x)); SciPy has inf for subnormals.
-    return np.where(least, -np.log(np.abs(x)), out)[()]
+    with np.errstate(divide="ignore"):  # near 0 it is -log(abs(x)); SciPy has inf for subnormals
+        return np.where(least, -np.log(np.abs(x)), out)[()]
 
 
 lgamma = elementwise(
@@ -713,7 +714,8 @@ sinc = elementwise(
 
 
 def _sine_over(x: Any) -> Any:
-    found = np.sin(x) / np.where(x == 0, 1.0, x)
+    with np.errstate(invalid="ignore"):
+        found = np.sin(x) / np.where(x == 0, 1.0, x)
     return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, found)).astype(found.dtype)[()]
 
 

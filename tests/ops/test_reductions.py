@@ -346,6 +346,18 @@ def test_modules_of_numpy_announce_nothing(call):
         call(torch.full((3, 3), 3e38))
 
 
+@pytest.mark.parametrize("call, values", [
+    (torch.sigmoid, [-1000.0]), (torch.special.spherical_bessel_j0, [math.inf]),
+    (torch.lgamma, [0.0, 1e-310]), (lambda x: torch.xlogy(x, 0), [0.0]),
+])  # fmt: skip
+def test_what_overflows_on_the_way_is_not_announced(call, values):
+    x = torch.tensor(values, dtype=torch.float64)
+    with warnings.catch_warnings(record=True) as seen, np.errstate(all="warn", under="ignore"):
+        warnings.simplefilter("always")  # as the user's own runner may set it after the import
+        call(x)
+    assert not seen
+
+
 @pytest.mark.parametrize("settings", ["warn", "raise"])
 def test_a_filter_or_setting_that_makes_errors_of_warnings_changes_no_value(settings):
     x = torch.tensor([0.0, -1.0, 3e38, math.inf, math.nan], requires_grad=True)
