@@ -124,3 +124,19 @@ def test_a_form_without_digits_says_where() -> None:
         assert found is not None and found["loses_digits_near"] == [-1e-8, 1e-8]
     for text in ("sin(x**2)", "x*exp(-x)", "1 - tanh(x)**2"):
         assert "loses_digits_near" not in (diff(text).checked or {})
+
+
+@pytest.mark.parametrize("scalar", [
+    "det(softmax(S, 1))", "det(softmax(S, 0) + eye(2))", "trace(inv(softmax(S, 1)))",
+    "inv(softmax(S, 1))[0, 1]", "sum(inv(softmax(S, 1) + S))", "amax(softmax(S, 1))",
+])  # fmt: skip
+def test_shares_inside_functions_of_matrices(scalar):
+    """Under a condition a NaN would not show: the other branch would be taken."""
+    S = np.array([[1000.0, 0.0], [0.0, 1000.0]])  # its shares are those of the unit matrix
+    shares = {"softmax": lambda *_: np.eye(2), "S": S, "det": np.linalg.det, "eye": np.eye}
+    want = eval(scalar, {**shares, "inv": np.linalg.inv, "trace": np.trace, "sum": np.sum,
+                         "amax": np.max})  # fmt: skip
+    declared = {"x": "scalar", "S": "matrix:2,2"}
+    for text, wanted in ((f"x*{scalar}", want), (f"where(x > {scalar}, x, 0)", 1.0)):
+        form = diff(text, "x", declared=declared)
+        assert np.isclose(float(form.evaluate(x=want + 0.5, S=S)), wanted, rtol=1e-12), form.text

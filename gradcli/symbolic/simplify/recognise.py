@@ -218,12 +218,24 @@ def _name(factors: dict) -> list | None:
         if found is not None:
             return found
     for (b, i), e in factors.items():  # the arguments last: they are what the sums hold as well
-        if b.kind == "call" and e:
-            args = tuple(named(a) if isinstance(a, v.Tensor) else a for a in b.args)
+        if b.kind in ("call", "matrix", "reduce") and e:
+            args = tuple(_named_argument(b, a) if isinstance(a, v.Tensor) else a for a in b.args)
             if args != b.args:
                 factors[b, i] = Fraction(0)
-                return [(v.base("call", b.name, args, b.dims), i, e)]
+                return [(v.base(b.kind, b.name, args, b.dims), i, e)]
     return None
+
+
+def _named_argument(b: v.Base, a: v.Tensor) -> v.Tensor:
+    """What ``b`` is a function of, named: of a matrix that is one term one term, and one factor."""
+    if b.kind != "matrix" or len(a.terms) != 1:
+        return named(a)
+    ((m, c),) = a.terms.items()
+    inside = len(m) == 1 and m[0][0].kind == "sum" and len(m[0][0].args[0].terms) == 1
+    found = named(v.place(m[0][0].args[0], m[0][1]) if inside else a)
+    found = v.as_factor(found) if len(found.terms) > 1 else found
+    one = next(iter(found.terms), ())
+    return found if found.terms.get(one) == c and (len(one) == 1 or not inside) else a
 
 
 def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:
