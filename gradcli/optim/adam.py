@@ -107,6 +107,7 @@ class Adamax(Optimizer):
     """
 
     switches = ("foreach", "maximize", "differentiable", "capturable")
+    kept = ("exp_avg", "exp_inf")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 2e-3, betas: Betas = (0.9, 0.999),
@@ -116,9 +117,6 @@ class Adamax(Optimizer):
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "maximize": maximize,
         }, switches)  # fmt: skip
-
-    def _kept(self, group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_inf": 0.0}
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         beta1, beta2 = group["betas"]
@@ -166,6 +164,7 @@ class RAdam(Optimizer):
     """
 
     switches = ("foreach", "capturable", "decoupled_weight_decay", "differentiable")
+    kept = ("exp_avg", "exp_avg_sq")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, betas: Betas = (0.9, 0.999),
@@ -176,9 +175,6 @@ class RAdam(Optimizer):
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
-
-    def _kept(self, group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         beta1, beta2 = group["betas"]

@@ -60,6 +60,7 @@ class Adadelta(Optimizer):
     """
 
     switches = ("capturable", "foreach", "differentiable")
+    kept = ("square_avg", "acc_delta")
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
@@ -71,9 +72,6 @@ class Adadelta(Optimizer):
         super().__init__(params, {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
         }, switches)  # fmt: skip
-
-    def _kept(self, group: Group) -> dict[str, float]:
-        return {"square_avg": 0.0, "acc_delta": 0.0}
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         rho, eps = group["rho"], group["eps"]

@@ -80,6 +80,9 @@ class Optimizer:
     for parameters that are no leaves.
     """
 
+    kept: tuple[str, ...] = ()
+    """What the state of a parameter has besides its ``step``, which begins as 0."""
+
     linear = False
     """Whether a step is linear in the gradient: that of complex numbers is that of their parts."""
 
@@ -279,7 +282,7 @@ class Optimizer:
 
     def _kept(self, group: Group) -> dict[str, float]:
         """What the state of a parameter has besides its ``step``, and the numbers it begins as."""
-        return {}
+        return dict.fromkeys(self.kept, 0.0)
 
     def _started(self, p: Tensor, group: Group) -> State:
         """The state of a parameter, which its first step begins.
