@@ -32,7 +32,7 @@ from gradcli.functions.index import LATER as _FUNCTIONS_LATER
 from gradcli.functions.methods import COMPOSED as _COMPOSED
 from gradcli.functions.methods import later as _later
 from gradcli.functions.methods import public_operators as _public_operators
-from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
+from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel, result_type
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
 from gradcli.ops.errors import TypeFault as _TypeFault
@@ -50,16 +50,12 @@ dtype = _dtypes.DType
 layout = memory_format = _dtypes.Layout
 
 _NAMES = {
-    _creation: "arange as_tensor asarray empty empty_like eye from_numpy frombuffer full full_like "
-    "linspace logspace ones ones_like scalar_tensor tensor tril_indices triu_indices zeros "
-    "zeros_like",
-    _sampling: "bernoulli get_rng_state initial_seed manual_seed multinomial normal poisson rand "
-    "rand_like randint randint_like randn randn_like randperm seed set_rng_state",
+    _creation: _creation.FUNCTIONS,
+    _sampling: _sampling.FUNCTIONS,
     _dtypes: "can_cast cdouble cfloat channels_last channels_last_3d complex64 complex128 "
     "contiguous_format double float16 float32 float64 get_default_dtype half int8 int16 int32 "
     "int64 long preserve_format promote_types set_default_dtype short strided uint8",
-    _grad_mode: "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
-    "set_grad_enabled",
+    _grad_mode: _grad_mode.FUNCTIONS,
 }
 """What keeps its name, by the module that it is of."""
 globals().update((n, getattr(home, n)) for home, names in _NAMES.items() for n in names.split())
@@ -159,11 +155,6 @@ def set_printoptions(**options: _Any) -> None:
     from gradcli.engine.printing import set_printoptions as change
 
     change(**options)
-
-
-def result_type(tensor1: object, tensor2: object) -> dtype:
-    """The dtype that an operation on two values gives."""
-    return _dtypes.meeting(tensor1, tensor2)
 
 
 numel = _face(numel, strict=True)

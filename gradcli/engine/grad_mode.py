@@ -20,6 +20,10 @@ from typing import Any
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.torch_messages import not_a
 
+FUNCTIONS = (
+    "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad set_grad_enabled"
+)
+"""What ``gradcli`` has of this module."""
 STRIDE = 1 << 24
 """The step of sequence numbers. In between, what a thread records inside a transform has the number
 of that thread, so that others, which may record meanwhile, are known from it."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.dtypes import promote
+from gradcli.engine.dtypes import DType, meeting, promote
 from gradcli.engine.grad_mode import current
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import UNSAID, Kept
@@ -174,6 +174,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
     except ValueError:
         mend = "sizes must agree from the right, or be 1"
         raise no_broadcast(sizes, help=mend, torch=None) from None
+
+
+def result_type(tensor1: object, tensor2: object) -> DType:
+    """The dtype that an operation on two values gives."""
+    return meeting(tensor1, tensor2)
 
 
 may_be("joined", cat, stack, apart=True)

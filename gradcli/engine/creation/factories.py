@@ -41,6 +41,12 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
 from gradcli.ops.torch_messages import not_a
 
+FUNCTIONS = (
+    "arange as_tensor asarray empty empty_like eye from_numpy frombuffer full full_like linspace "
+    "logspace ones ones_like scalar_tensor tensor tril_indices triu_indices zeros zeros_like"
+)
+"""What ``gradcli`` has of this module."""
+
 
 def tensor(
     data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,

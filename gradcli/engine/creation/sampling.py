@@ -44,6 +44,12 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
 
+FUNCTIONS = (
+    "bernoulli get_rng_state initial_seed manual_seed multinomial normal poisson rand rand_like "
+    "randint randint_like randn randn_like randperm seed set_rng_state"
+)
+"""What ``gradcli`` has of this module."""
+
 # ---- New tensors ---------------------------------------------------------------------------------
 
 

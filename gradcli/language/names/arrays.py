@@ -7,6 +7,7 @@ operation that a tensor takes part in is the tensor's. What an operation makes i
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.calling import named
 from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
+from gradcli.ops.declaration.infix import METHODS as SIGNS
 from gradcli.ops.errors import bad_type
 from gradcli.ops.memory_budget import charge
 
@@ -256,34 +258,22 @@ def _operator(name: str, function: Callable) -> Callable:
     return named(apply, name)
 
 
-_WITH_ANOTHER = {
-    "__add__": np.add, "__sub__": np.subtract, "__mul__": np.multiply,
-    "__truediv__": np.true_divide, "__floordiv__": np.floor_divide, "__mod__": np.mod,
-    "__pow__": np.power, "__matmul__": np.matmul, "__and__": np.bitwise_and,
-    "__or__": np.bitwise_or,
-}  # fmt: skip
-for _name, _function in _WITH_ANOTHER.items():
-    _back = f"__r{_name[2:]}"
-    setattr(NumpyArray, _name, _operator(_name, _function))
-    setattr(NumpyArray, _back, _operator(_back, lambda a, b, f=_function: f(b, a)))
-for _name, _function in {
-    "__lt__": np.less, "__le__": np.less_equal, "__gt__": np.greater, "__ge__": np.greater_equal,
-    "__eq__": np.equal, "__ne__": np.not_equal, "__neg__": np.negative, "__pos__": np.positive,
-    "__abs__": np.absolute, "__invert__": np.invert,
-}.items():  # fmt: skip
-    setattr(NumpyArray, _name, _operator(_name, _function))
-
-
 def _in_place(function: Callable) -> Callable:
     def apply(self: NumpyArray, other: Any) -> Any:
-        function(self.array, _plain(other), out=self.array)
+        self.array = function(self.array, _plain(other))
         return self
 
     return apply
 
 
-for _name in ("__add__", "__sub__", "__mul__", "__truediv__"):
-    setattr(NumpyArray, f"__i{_name[2:]}", _in_place(_WITH_ANOTHER[_name]))
+_COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
+for _word in (*SIGNS.values(), *_COMPARED, "neg", "pos", "abs", "invert"):
+    _function = getattr(operator, f"__{_word}__")
+    setattr(NumpyArray, f"__{_word}__", _operator(f"__{_word}__", _function))
+    if _word in SIGNS.values():
+        _back = f"__r{_word}__"
+        setattr(NumpyArray, _back, _operator(_back, lambda a, b, f=_function: f(b, a)))
+        setattr(NumpyArray, f"__i{_word}__", _in_place(getattr(operator, f"__i{_word}__")))
 
 
 def attribute(a: NumpyArray, name: str) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.backward.gradient_edges import GradientEdge, Handles
+from gradcli.engine.creation import sampling
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.dtypes import finfo, iinfo
 from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle
@@ -41,14 +42,10 @@ _TENSOR_CALL = [
     "size", "dim", "numel", "element_size", "is_floating_point", "is_contiguous", "stride",
     "nelement", "storage_offset", "is_complex", "is_signed", "is_inference", "half", "short",
     "char", "byte", "cfloat", "cdouble", "new", "new_tensor", "new_zeros", "new_ones", "new_full",
-    "new_empty", "uniform_", "normal_", "bernoulli", "bernoulli_", "multinomial",
-    "exponential_", "random_", "unfold", "swapdims", "swapdims_", "t_",
-    "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook",
-    "register_post_accumulate_grad_hook", "untyped_storage",
-    "item", "tolist", "to", "type", "type_as", "float",
-    "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute",
-    "repeat", "flatten", "ravel", "t", "max", "min", "where", "zero_", "fill_", "copy_",
-    "contiguous", "_is_view",
+    "new_empty", "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook",
+    "register_post_accumulate_grad_hook", "untyped_storage", "item", "tolist", "to", "type",
+    "type_as", "float", "double", "long", "int", "bool", "cpu", "view", "repeat", "flatten", "max",
+    "min", "zero_", "copy_", "contiguous", "_is_view", *(m.__name__ for m in sampling.METHODS),
 ]  # fmt: skip
 
 

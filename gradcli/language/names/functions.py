@@ -7,20 +7,8 @@ from typing import Any
 from gradcli.engine import dtypes, grad_mode
 from gradcli.engine.creation import factories, sampling
 
-_CREATED = (
-    "tensor", "as_tensor", "ones", "zeros", "full", "empty", "eye", "arange", "linspace",
-    "logspace", "ones_like", "zeros_like", "full_like", "empty_like", "tril_indices",
-    "triu_indices", "asarray",
-)  # fmt: skip
-_MODES = (
-    "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled",
-    "is_inference_mode_enabled",
-)  # fmt: skip
-
-_DRAWN = (
-    "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli",
-    "multinomial", "poisson", "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
-)  # fmt: skip
+_WITHHELD = ("from_numpy", "frombuffer", "seed")
+"""What shares memory with Python's objects, and what the system decides."""
 
 
 def later() -> dict[str, Any]:
@@ -33,8 +21,7 @@ def later() -> dict[str, Any]:
 
 def created() -> dict[str, Any]:
     """What makes tensors, and what asks about modes."""
-    table = {name: getattr(factories, name) for name in _CREATED}
-    table.update({name: getattr(sampling, name) for name in _DRAWN})
-    table.update(finfo=dtypes.finfo, iinfo=dtypes.iinfo)
-    table.update({name: getattr(grad_mode, name) for name in _MODES})
-    return table
+    homes = (factories, sampling, grad_mode)
+    table = {name: getattr(home, name) for home in homes for name in home.FUNCTIONS.split()}
+    kept = {name: function for name, function in table.items() if name not in _WITHHELD}
+    return {**kept, "finfo": dtypes.finfo, "iinfo": dtypes.iinfo}

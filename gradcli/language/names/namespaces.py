@@ -92,10 +92,6 @@ def _asking(name: str) -> Callable[[Tensor], bool]:
     return named(lambda input: getattr(input, name)(), name)
 
 
-def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
-    return dtypes.meeting(tensor1, tensor2)
-
-
 _WRITING = (
     "zero_", "fill_", "detach_", "index_put_", "clip_", "clamp_max_", "clamp_min_", "nan_to_num_",
     "xlogy_", "gcd_", "lcm_", "ldexp_", "addmv_", "fix_",
@@ -134,7 +130,7 @@ def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
         any=OPERATORS["any"], Tensor=Tensor,
         from_numpy=named(_from_numpy, "from_numpy"), as_tensor=named(_as_tensor, "as_tensor"),
         Size=size,
-        device=_device, complex=factories.complex_of, result_type=_result_type,
+        device=_device, complex=factories.complex_of, result_type=overloads.result_type,
         broadcast_shapes=overloads.broadcast_shapes, set_default_device=_default_device,
         promote_types=dtypes.promote_types, can_cast=dtypes.can_cast, strided=dtypes.strided,
         get_default_dtype=dtypes.get_default_dtype, set_default_dtype=settings.set_default_dtype,
