@@ -405,10 +405,15 @@ TABLE: dict[str, Any] = {
 }  # fmt: skip
 for _name, _function in TABLE.items():
     _function.__name__ = _function.__qualname__ = _name
-PYTHON_ONLY = (
-    "isinstance", "len", "range", "list", "tuple", "sorted", "enumerate", "zip", "reversed", "map",
-    "filter", "iter", "next", "dict", "set", "divmod", "callable", "chr", "ord", "issubclass",
-    "type", "id", "super", "object", "getattr", "setattr", "hasattr", "delattr", "str", "repr",
-    "print", "format", *EXCEPTIONS,
-)  # fmt: skip
-"""Names that are Python's and stand under no prefix."""
+LATE = {
+    "isinstance": "isinstance_types.is_instance", "issubclass": "isinstance_types.is_subclass",
+    "type": "isinstance_types.type_of", "id": "identity.identity", "super": "records.parent",
+    "object": "records.OBJECT", "getattr": "attributes.named_attribute",
+    "setattr": "attributes.set_named_attribute", "hasattr": "attributes.has_attribute",
+    "delattr": "attributes.delete_attribute", "dict": "mappings.dictionary",
+    "set": "mappings.set_of", "print": "printing.PRINT", "str": "printing.string",
+    "repr": "printing.representation", "format": "printing.text_of",
+}  # fmt: skip
+"""Names whose modules are loaded when a program uses them: an expression has none of them."""
+PYTHON_ONLY = (*TABLE, *LATE, *EXCEPTIONS)
+"""Names that are Python's; under a prefix some stand for functions of tensors."""

@@ -24,20 +24,9 @@ CONSTANTS = {
     "pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan"),
 }  # fmt: skip
 
-_LATE = {
-    "isinstance": "isinstance_types.is_instance", "issubclass": "isinstance_types.is_subclass",
-    "type": "isinstance_types.type_of", "id": "identity.identity", "super": "records.parent",
-    "object": "records.OBJECT", "getattr": "attributes.named_attribute",
-    "setattr": "attributes.set_named_attribute", "hasattr": "attributes.has_attribute",
-    "delattr": "attributes.delete_attribute", "dict": "mappings.dictionary",
-    "set": "mappings.set_of", "print": "printing.PRINT", "str": "printing.string",
-    "repr": "printing.representation", "format": "printing.text_of",
-}  # fmt: skip
-"""Names whose modules are loaded when a program uses them: an expression has none of them."""
-
 
 def _late(path: str) -> Any:
-    """What ``_LATE`` says: an attribute of a module."""
+    """What ``builtins.LATE`` says: an attribute of a module."""
     module, _, name = path.partition(".")
     return getattr(import_module(f"gradcli.language.names.{module}"), name)
 
@@ -68,7 +57,7 @@ def _bare_names() -> LazyTable:
            for name in methods.COMPOSED if name in operators and name not in _OPERATORS_FIRST},
         **{name: (found, f"overloads.{name}") for name in ("numel", "is_tensor")},
         **{name: (lambda name: _late("exceptions.KINDS")[name], name) for name in EXCEPTIONS},
-        **{name: (_late, path) for name, path in _LATE.items()},
+        **{name: (_late, path) for name, path in builtins.LATE.items()},
     }  # fmt: skip
     return LazyTable(sources, lambda source: source[0](source[1]), table)
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import BY_NAME
 from gradcli.language.values.reader import (
     INF,
     MAX_BYTES,
@@ -36,13 +37,7 @@ from gradcli.language.values.reader import (
 )
 from gradcli.ops.errors import ValueFault
 
-_KINDS = {
-    "bool": "bool", "uint8": "uint8", "int8": "int8", "int16": "int16", "short": "int16",
-    "int32": "int32", "int": "int64", "int64": "int64", "long": "int64", "float16": "float16",
-    "half": "float16", "float": "float32", "float32": "float32", "float64": "float64",
-    "double": "float64", "complex64": "complex64", "complex": "complex128",
-    "complex128": "complex128",
-}  # fmt: skip
+_KINDS = {**{name: d.name for name, d in BY_NAME.items()}, "int": "int64", "complex": "complex128"}
 _WORD = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*:")
 _SHAPE = re.compile(r"\s*(\d{1,18}(?:\s*x\s*\d{1,18})+)\s*:")
 _CONSTANTS = ("pi", "e", "tau", "inf", "nan")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.slices import Acting, acted
@@ -24,29 +25,23 @@ Atom = tuple[Text, Text]
 """A matrix and its transpose."""
 
 
-class Vector:
+class Vector(NamedTuple):
     """A factor over one label: a matrix product (its factors) or a single text, to a power."""
 
-    __slots__ = ("chain", "exponent")
-
-    def __init__(self, chain: tuple[Text, ...], exponent: Fraction = Fraction(1)) -> None:
-        self.chain = chain
-        self.exponent = exponent
+    chain: tuple[Text, ...]
+    exponent: Fraction = Fraction(1)
 
     def text(self) -> Text:
         """It as one text, without its exponent."""
         return w.joined(self.chain, "@")
 
 
-class Matrix:
+class Matrix(NamedTuple):
     """A product of matrices from a row label to a column label."""
 
-    __slots__ = ("chain", "column", "row")
-
-    def __init__(self, row: Label, column: Label, chain: tuple[Atom, ...]) -> None:
-        self.row = row
-        self.column = column
-        self.chain = chain
+    row: Label
+    column: Label
+    chain: tuple[Atom, ...]
 
     def turned(self) -> Matrix:
         """The same, read from the other side."""
