@@ -12,12 +12,20 @@ from gradcli.nn.init import constant_
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import AssertionFault, ValueFault
 from gradcli.ops.operator import OPERATORS
 
 
-def _row(name: str, function: Any, shown: str = "", /, **options: Any) -> type[Module]:
-    return module_of(__name__, name, function, shown, **options)
+def _row(
+    name: str, function: Any, shown: str = "", check: Any = None, /, **options: Any
+) -> type[Module]:
+    return module_of(__name__, name, function, shown, 1, check, **options)
+
+
+def _ordered(self: Any) -> None:
+    if not self.max_val > self.min_val:
+        said = f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
+        raise AssertionFault("E0304", said)
 
 
 ReLU = _row("ReLU", F.relu, inplace=False)
@@ -38,7 +46,7 @@ Softsign = _row("Softsign", F.softsign)
 LogSigmoid = _row("LogSigmoid", F.logsigmoid)
 Hardsigmoid = _row("Hardsigmoid", F.hardsigmoid, inplace=False)
 Hardswish = _row("Hardswish", F.hardswish, inplace=False)
-Hardtanh = _row("Hardtanh", F.hardtanh, "min_val={min_val}, max_val={max_val}",
+Hardtanh = _row("Hardtanh", F.hardtanh, "min_val={min_val}, max_val={max_val}", _ordered,
                 min_val=-1.0, max_val=1.0, inplace=False)  # fmt: skip
 Hardshrink = _row("Hardshrink", F.hardshrink, "{lambd}", lambd=0.5)
 Softshrink = _row("Softshrink", F.softshrink, "{lambd}", lambd=0.5)

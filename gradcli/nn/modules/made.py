@@ -23,11 +23,13 @@ def in_ranks(base: type[Module], name: str, doc: str, **facts: Any) -> list[Any]
 
 
 def module_of(
-    home: str, name: str, function: Callable, shown: str = "", inputs: int = 1, /, **options: Any
-) -> type[Module]:
+    home: str, name: str, function: Callable, shown: str = "", inputs: int = 1,
+    check: Callable[[Any], None] | None = None, /, **options: Any,
+) -> type[Module]:  # fmt: skip
     """A class ``name`` that calls ``function(*inputs, **options)``.
 
     ``shown`` is the repr's inside with options in braces; ``inplace`` shows itself where it is set.
+    ``check`` looks at the options of a new module.
     """
     signature = Signature(
         [
@@ -51,6 +53,8 @@ def module_of(
                 self.register_buffer(key, value)
             else:
                 setattr(self, key, value)
+        if check is not None:
+            check(self)
 
     def forward(self: Module, *values: Any) -> Any:
         if len(values) != inputs:
