@@ -176,7 +176,15 @@ def _searching(method: Callable) -> Callable:
 
 
 def _sort(target: list, key: Any = None, reverse: Any = False) -> None:
-    target[:] = _sorted(target, key, reverse)
+    items = _copied(target)
+    target.clear()  # as in Python: what the key sees of it, and changes
+    try:
+        items = _sorted(items, key, reverse)
+    finally:
+        changed = bool(target)
+        target[:] = items
+    if changed:
+        raise bad_argument("list modified during sort", help="sort a copy: y = sorted(x, key=f)")
 
 
 def _copied(target: list) -> list:

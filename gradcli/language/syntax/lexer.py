@@ -158,6 +158,8 @@ class Lexer:
             scan.sums_until = len(source.text) - LONG_SUM
             scan.lists_until = len(source.text) - LONG_LIST
         try:
+            if (null := source.text.find("\0")) >= 0:  # in a string or a comment, too
+                raise scan.failure("unknown_character", null, null + 1)
             scan.run(0, len(source.text), False)
             scan.finish()
         except SyntaxFailure as failure:
