@@ -14,7 +14,8 @@ from typing import Any
 class Home:
     """The names that a module of composed functions has for others.
 
-    methods  functions that are methods too; with a trailing underscore, their forms in place
+    methods  functions that are methods too; with a trailing underscore, forms in place alone
+    both     those of which a method writes in place as well: ``x.clamp_(0)``
     alone    functions only: the method differs, or there is none
     turned   those of which a form in place gives the tensor itself another shape: ``x.t_()``
     aliases  further names, each with the function's own: methods where that is one
@@ -26,11 +27,13 @@ class Home:
         self,
         methods: str = "",
         *,
+        both: str = "",
         alone: str = "",
         turned: str = "",
         aliases: Mapping[str, str] | None = None,
     ) -> None:
-        self.methods = methods.split()
+        pairs = [name for one in both.split() for name in (one, f"{one}_")]
+        self.methods = [*methods.split(), *pairs]
         self.alone = alone.split()
         self.turned = turned.split()
         self.aliases = aliases or {}
@@ -46,39 +49,35 @@ class Home:
 HOMES = {
     "arithmetic": Home(
         (
-            "add sub rsub div pow pow_ addcmul addcdiv lerp clamp clamp_ clip_ clamp_min "
-            "clamp_min_ clamp_max clamp_max_ nan_to_num nan_to_num_ round round_ deg2rad deg2rad_ "
-            "rad2deg rad2deg_ sgn sgn_ copysign copysign_ mvlgamma mvlgamma_ logit logit_ "
-            "float_power resolve_conj resolve_neg positive angle conj conj_physical "
-            "conj_physical_ fill "
-            "is_conj is_neg"
+            "add sub rsub div addcmul addcdiv lerp clip_ float_power resolve_conj resolve_neg "
+            "positive angle conj fill is_conj is_neg"
+        ),
+        both=(
+            "pow clamp clamp_min clamp_max nan_to_num round deg2rad rad2deg sgn copysign mvlgamma "
+            "logit conj_physical"
         ),
         alone="polygamma cdist polar real view_as_real",
         aliases={"subtract": "sub", "divide": "div", "true_divide": "div", "clip": "clamp"},
     ),
     "reductions": Home(
-        (
-            "sum amax amin mean prod nansum var std norm dist softmax log_softmax cumsum cumsum_ "
-            "cumprod cumprod_ logcumsumexp diff sum_to_size"
-        ),
+        "sum amax amin mean prod nansum var std norm dist softmax log_softmax logcumsumexp diff "
+        "sum_to_size",
+        both="cumsum cumprod",
         alone="var_mean std_mean trapezoid cumulative_trapezoid",
         aliases={"trapz": "trapezoid"},
     ),
     "products": Home(
-        "mm mv bmm addmm addmm_ addmv addmv_ baddbmm baddbmm_ vdot inner kron cross",
+        "mm mv bmm vdot inner kron cross",
+        both="addmm addmv baddbmm",
         alone="chain_matmul tensordot",
     ),
     "bitwise": Home(
-        "bitwise_and bitwise_and_ bitwise_or bitwise_or_ bitwise_xor bitwise_xor_ bitwise_not "
-        "bitwise_not_ bitwise_left_shift bitwise_left_shift_ bitwise_right_shift "
-        "bitwise_right_shift_ gcd gcd_ lcm lcm_"
+        both="bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift "
+        "bitwise_right_shift gcd lcm"
     ),
     "indexing": Home(
-        (
-            "select narrow index_select masked_select masked_fill take take_along_dim scatter "
-            "scatter_ gather scatter_add scatter_add_ scatter_reduce scatter_reduce_ index_add "
-            "index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_"
-        ),
+        "select narrow index_select masked_select masked_fill take take_along_dim gather",
+        both="scatter scatter_add scatter_reduce index_add index_copy index_fill index_reduce",
         alone="broadcast_tensors",
     ),
     "reshaping": Home(
@@ -102,16 +101,15 @@ HOMES = {
     "statistics": Home(
         (
             "cummax cummin quantile nanquantile nanmean nanmedian mode isposinf isneginf isreal "
-            "histc logaddexp2 ldexp ldexp_"
+            "histc logaddexp2"
         ),
+        both="ldexp",
         alone="isin searchsorted bucketize",
     ),
     "scatter": Home(
-        (
-            "index_put index_put_ put masked_scatter masked_scatter_ select_scatter slice_scatter "
-            "diagonal_scatter diagonal diag diag_embed diagflat addr addr_ addbmm addbmm_ hsplit "
-            "vsplit dsplit renorm renorm_ ravel"
-        ),
+        "put select_scatter slice_scatter diagonal_scatter diagonal diag diag_embed diagflat "
+        "hsplit vsplit dsplit ravel",
+        both="index_put masked_scatter addr addbmm renorm",
         alone="vander atleast_1d atleast_2d atleast_3d view_as_complex",
     ),
     "strided": Home(

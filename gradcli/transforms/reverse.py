@@ -21,6 +21,7 @@ from gradcli.engine.backward.api import (
     grad_of_all,
     grad_of_batches,
     no_graph,
+    not_scalar,
     real_only,
     start,
     unused,
@@ -445,12 +446,7 @@ def gradients(
         if not isinstance(out, GradientEdge) and not out.requires_grad:
             raise no_history(i)
         if weight is None and out.numel() != 1:
-            raise RuntimeFault(
-                "E0403",
-                "grad can be implicitly created only for scalar outputs; this one has shape "
-                f"{tuple(out.shape)}",
-                torch="grad can be implicitly created only for scalar outputs",
-            )
+            raise not_scalar(out.shape)
     for i, end in enumerate(ends):
         if end.edge is None or not inputs[i].requires_grad:  # a leaf that is mapped over
             raise no_graph(i)

@@ -445,13 +445,18 @@ def real_only(dtype: DType) -> None:
         raise RuntimeFault("E0403", said, help=mend)
 
 
+def not_scalar(shape: Sequence[int], help: str | None = None) -> RuntimeFault:
+    """The error of an output of several entries without a cotangent."""
+    said = "grad can be implicitly created only for scalar outputs"
+    shown = f"{said}; this one has shape {tuple(shape)}"
+    return RuntimeFault("E0403", shown, help=help, torch=said)
+
+
 def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     """The cotangent that a scalar begins with: 1."""
     if edge.shape and math.prod(edge.shape) != 1:
-        said = "grad can be implicitly created only for scalar outputs"
         mend = "y.sum().backward(), or y.backward(gradient=v) with v of y's shape"
-        shown = f"{said}; this one has shape {tuple(edge.shape)}"
-        raise RuntimeFault("E0403", shown, help=mend, torch=said)
+        raise not_scalar(edge.shape, mend)
     array = t.array if isinstance(t, Tensor) else None
     dtype = _dtype(edge, array)
     real_only(dtype)

@@ -329,22 +329,18 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     _inside_vmap(input, p)
     if isinstance(p, Tensor):
         raise not_a("number", "bernoulli", "p", 2, p, "write torch.bernoulli(p)")
-    return _bernoulli(input, p, generator)
-
-
-_IMPROPER = (
-    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
-    "improved?  If so, please report an enhancement request to PyTorch.)"
-)
-
-
-def _bernoulli(input: Tensor, p: Any, generator: Any) -> Tensor:
     if p is None:
         refuse_kinds("bool int complex", "bernoulli_tensor_cpu_p_", input.dtype)
     refuse_kinds("complex", "bernoulli_scalar_cpu_", input.dtype)
     chance: Any = input.detach() if p is None else p
     out = (_drawn_by(chance, chance, generator, input.shape) < chance).to(input.dtype)
     return _from(input, out, "NotImplemented" if p is not None else "BernoulliBackward0")
+
+
+_IMPROPER = (
+    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
+    "improved?  If so, please report an enhancement request to PyTorch.)"
+)
 
 
 def _drawn_by(chance: Any, in_order: Any, generator: Any, shape: Any) -> Any:

@@ -312,9 +312,8 @@ class Writer:
                 if len(chain) > 1 and not right:
                     found.apart = (elementwise([Vector(chain[:1]), *columns]), *chain[1:])
                 return found
-        if left:
             chain = (w.called("diag", elementwise(left)), *chain)
-        if right and not left:
+        elif right:
             if entries.exponent < 0:
                 return Piece(c, tops, below, (elementwise([*right, entries]),), 2)
             whole = w.joined(chain, "@")
