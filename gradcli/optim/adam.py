@@ -46,10 +46,7 @@ class Adam(Optimizer):
             raise bad_argument(said)
         if len({isinstance(beta, Tensor) for beta in betas}) > 1:
             raise bad_argument("betas must be either both floats or both Tensors")
-        super().__init__(params, {
-            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
-            "amsgrad": amsgrad, "maximize": maximize,
-        }, switches)  # fmt: skip
+        self._begin(locals())
 
     def _kept(self, group: Group) -> dict[str, float]:
         largest = {"max_exp_avg_sq": 0.0} if group["amsgrad"] else {}
@@ -113,10 +110,7 @@ class Adamax(Optimizer):
         self, params: Iterable[Any], lr: float = 2e-3, betas: Betas = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0, *, maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
-        super().__init__(params, {
-            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
-            "maximize": maximize,
-        }, switches)  # fmt: skip
+        self._begin(locals())
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         beta1, beta2 = group["betas"]
@@ -136,11 +130,7 @@ class NAdam(Optimizer):
         eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
         decoupled_weight_decay: bool = False, *, maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
-        super().__init__(params, {
-            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-        }, switches)  # fmt: skip
+        self._begin(locals())
 
     def _kept(self, group: Group) -> dict[str, float]:
         return {"mu_product": 1.0, "exp_avg": 0.0, "exp_avg_sq": 0.0}
@@ -171,10 +161,7 @@ class RAdam(Optimizer):
         eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
         maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
-        super().__init__(params, {
-            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
-            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
-        }, switches)  # fmt: skip
+        self._begin(locals())
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         beta1, beta2 = group["betas"]

@@ -69,9 +69,7 @@ class Adadelta(Optimizer):
         if not 0.0 <= rho <= 1.0:
             said = f"Invalid rho value: {rho}"
             raise bad_argument(f"rho must be between 0 and 1, got {rho}", torch=said)
-        super().__init__(params, {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-        }, switches)  # fmt: skip
+        self._begin(locals())
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         rho, eps = group["rho"], group["eps"]
@@ -96,9 +94,7 @@ class Rprop(Optimizer):
     ) -> None:  # fmt: skip
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise bad_argument(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, {
-            "lr": lr, "etas": tuple(etas), "step_sizes": tuple(step_sizes), "maximize": maximize,
-        }, switches)  # fmt: skip
+        self._begin(locals())
 
     def _kept(self, group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": float(group["lr"])}

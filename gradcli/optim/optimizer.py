@@ -131,6 +131,12 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    def _begin(self, given: Mapping[str, Any]) -> None:
+        """Start with what a constructor was given, its ``locals()``: the options in order."""
+        options = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        del options["self"]
+        Optimizer.__init__(self, options.pop("params"), options, options.pop("switches"))
+
     def add_param_group(self, group: dict[str, Any]) -> None:
         """Add parameters with options of their own; ``group`` gets the defaults of the others."""
         if not isinstance(group, dict):

@@ -44,10 +44,7 @@ class SGD(Optimizer):
         self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
         weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize,
-        }, switches)  # fmt: skip
+        self._begin(locals())
 
     def _check(self, group: Mapping[str, Any]) -> None:
         super()._check(group)
@@ -91,10 +88,7 @@ class ASGD(Optimizer):
         self, params: Iterable[Any], lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
         t0: float = 1e6, weight_decay: float = 0, *, maximize: bool = False, **switches: Any,
     ) -> None:  # fmt: skip
-        super().__init__(params, {
-            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
-            "maximize": maximize,
-        }, switches)  # fmt: skip
+        self._begin(locals())
 
     def _kept(self, group: Group) -> dict[str, float]:
         return {"eta": float(group["lr"]), "mu": 1.0, "ax": 0.0}
