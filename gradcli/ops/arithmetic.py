@@ -244,7 +244,6 @@ trunc_divide = step(
     grad_name="DivBackward2",
     edges="slope 0 at the jumps too",
     halves="number",
-    holds=2,
     doc="The quotient rounded towards 0.",
     domain="y != 0",
     refuses={"bool complex": "div_trunc_cpu"},

@@ -502,7 +502,6 @@ logsumexp = reduction(
     top = np.where(np.isfinite(top), top, 0.0)
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.squeeze(total, axis=axis)""",
-    pytorch="torch.logsumexp",
     node={"dims": True},
 )
 

@@ -133,7 +133,9 @@ class Optimizer:
 
     def _begin(self, given: Mapping[str, Any]) -> None:
         """Start with what a constructor was given, its ``locals()``: the options in order."""
-        options = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        options: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in given.items()
+        }
         del options["self"]
         Optimizer.__init__(self, options.pop("params"), options, options.pop("switches"))
 

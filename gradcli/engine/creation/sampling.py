@@ -327,7 +327,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         tensor([0., 1.])
     """
     _inside_vmap(input, p)
-    if isinstance(p, Tensor):
+    if not (p is None or isinstance(p, int | float | np.generic)):
         raise not_a("number", "bernoulli", "p", 2, p, "write torch.bernoulli(p)")
     if p is None:
         refuse_kinds("bool int complex", "bernoulli_tensor_cpu_p_", input.dtype)

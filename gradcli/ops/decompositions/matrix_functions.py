@@ -384,7 +384,6 @@ solve_sylvester: Operator = general(
     slope=lambda x: 0.5 * inv(x),  # of sqrtm, by its value
     numpy="scipy.linalg.solve_sylvester",
     jax="",
-    pytorch="",
 )
 sqrtm = general(
     "sqrtm",
@@ -399,7 +398,6 @@ sqrtm = general(
     transposes=True,
     numpy="scipy.linalg.sqrtm",
     jax="jax.scipy.linalg.sqrtm",
-    pytorch="",
 )
 logm = analytic(
     "logm",

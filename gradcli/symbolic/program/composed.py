@@ -179,6 +179,7 @@ class Stand:
 
 
 put_signs(Stand)
+Stand.__name__ = "formula"  # in messages of functions that it was given to
 Stand.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 

@@ -404,6 +404,4 @@ def _methods() -> dict[str, Any]:
 
 
 attributes.CALL[Pair] = _methods()
-attributes.READ[Pair] = (
-    "shape", "ndim", "dtype", "T", "mT", "data", "requires_grad", "is_leaf", "grad",
-)  # fmt: skip
+attributes.READ[Pair] = tuple(n for n, v in vars(Pair).items() if isinstance(v, property))
