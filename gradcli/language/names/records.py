@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradcli.language.limits.sizes import WALKED
 from gradcli.language.names.calling import named, of_program, plain
@@ -34,12 +34,15 @@ MOST_BASES = 100
 NOTHING = object()
 
 
-class Marked(NamedTuple):
+class Marked:
     """A method under ``@staticmethod``, ``@classmethod`` or ``@property``."""
 
-    mark: str
-    function: Any
-    setter: Any = None
+    __slots__ = ("function", "mark", "setter")
+
+    def __init__(self, mark: str, function: Any, setter: Any = None) -> None:
+        self.mark = mark
+        self.function = function
+        self.setter = setter
 
 
 def marked(mark: str, function: Any, before: Any = None) -> Marked:

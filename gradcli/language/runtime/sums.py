@@ -11,7 +11,7 @@ import math
 import operator
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,14 +34,11 @@ class Apart(Exception):
     """Terms that have to be computed one by one."""
 
 
-class _Rows:
+class _Rows(NamedTuple):
     """The value of a part of the terms: a list of numbers, or a Tensor along whose first axis they
     lie."""
 
-    __slots__ = ("values",)
-
-    def __init__(self, values: list[Any] | Tensor) -> None:
-        self.values = values
+    values: list[Any] | Tensor
 
 
 class Together:
