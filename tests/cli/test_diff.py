@@ -427,6 +427,7 @@ def test_draws_of_a_program_need_a_seed(cli):
     done = cli("diff", "-e", text)
     assert done.code == 1 and "a random number without a seed has no closed form" in done.err
     assert "dot(c1, c2)" in cli("diff", "-e", f"manual_seed(3)\n{text}").out
+    assert "needs numbers, got a formula" in cli("diff", "normal(x)").err
 
 
 def test_several_results_have_no_closed_form(cli):

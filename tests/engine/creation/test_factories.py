@@ -258,6 +258,7 @@ def test_refusals(code, call):
         (TypeError, "invalid data type 'bytes'", lambda: torch.tensor(b"a")),
         (ValueError, "buffer protocol", lambda: torch.frombuffer([1], dtype=torch.uint8)),
         (ValueError, "not a multiple", lambda: torch.from_numpy(np.zeros(2, "u1,f4")["f1"])),
+        (TypeError, "number, not str", lambda: torch.bernoulli(torch.ones(2), "a")),
         (RuntimeError, "got 1.1", lambda: torch.broadcast_shapes(1.1)),
         (ValueError, "Overflow", lambda: torch.mean(torch.ones(2), np.uint64(2**64 - 1))),
         (RuntimeError, "could not retrieve", lambda: torch.asarray(np.ones((2, 2)).T.data)),
