@@ -62,6 +62,8 @@ Softmin = _row("Softmin", F.softmin, "dim={dim}", dim=None)
 class RReLU(Module):
     """``x`` where it is positive, else a slope times x, drawn for each entry while training."""
 
+    _shown, _usual = "lower={0.lower}, upper={0.upper}", {"inplace": False}
+
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
         super().__init__()
         self.lower, self.upper, self.inplace = lower, upper, inplace
@@ -69,10 +71,6 @@ class RReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The input; what is negative has the slope drawn, or the middle one."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        """The bounds of the slope."""
-        return f"lower={self.lower}, upper={self.upper}{self._unusual(inplace=False)}"
 
 
 class Softmax2d(Module):

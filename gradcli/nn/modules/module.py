@@ -12,7 +12,7 @@ assignment, which is the order of everything that walks a module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import update_wrapper
 from types import FunctionType
 from typing import Any
@@ -401,10 +401,13 @@ class Module(State):
 
     _shown = ""
     """The repr between the parentheses: ``{0.p}`` is an attribute, ``{bias}`` whether one is."""
+    _usual: Mapping[str, Any] = {}
+    """Attributes that it ends with where they are not as here."""
 
     def extra_repr(self) -> str:
         """What stands between the parentheses before the modules inside."""
-        return self._shown.format(self, bias=getattr(self, "bias", None) is not None)
+        shown = self._shown.format(self, bias=getattr(self, "bias", None) is not None)
+        return shown + self._unusual(**self._usual)
 
     def _unusual(self, **usual: Any) -> str:
         """``, name=value`` for each attribute that is not as usual."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -57,6 +57,8 @@ class _Recurrent(Module):
 
     kind = "tanh"
     proj_size = 0
+    _shown = "{0.input_size}, {0.hidden_size}"
+    _usual: Mapping[str, Any] = {"bias": True}
 
     def _weights(self, inputs: int, bias: bool, end: str, **options: Any) -> None:
         rows, hidden = _GATES[self.kind] * self.hidden_size, self.proj_size or self.hidden_size
@@ -117,13 +119,11 @@ class _Cell(_Recurrent):
                 raise bad_shape(f"hidden{i} has inconsistent hidden_size: {said}")
         return _STEPS[self.kind](input, self._start(input) if hx is None else hx, self._of(""))
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{self.input_size}, {self.hidden_size}{self._unusual(bias=True)}"
-
 
 class RNNCell(_Cell):
     """One step of a recurrent network: tanh or relu of two linear maps."""
+
+    _usual: Mapping[str, Any] = {"bias": True, "nonlinearity": "tanh"}
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
@@ -133,10 +133,6 @@ class RNNCell(_Cell):
             raise bad_argument(f"Unknown nonlinearity: {nonlinearity}")
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.kind = self.nonlinearity = nonlinearity
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return super().extra_repr() + self._unusual(nonlinearity="tanh")
 
 
 class LSTMCell(_Cell):
@@ -153,6 +149,11 @@ class GRUCell(_Cell):
 
 class _Layers(_Recurrent):
     """Sequences through ``num_layers`` layers of cells, both ways where ``bidirectional``."""
+
+    _usual: Mapping[str, Any] = {
+        "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0,
+        "bidirectional": False,
+    }  # fmt: skip
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -282,12 +283,6 @@ class _Layers(_Recurrent):
         joined = [stack(list(p), 0) for p in parts]
         joined = [j.squeeze(1) if single else j for j in joined]
         return tuple(joined) if self.kind == "lstm" else joined[0]
-
-    def extra_repr(self) -> str:
-        """The sizes, and what is not as usual."""
-        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False}
-        unusual = self._unusual(**usual, dropout=0.0, bidirectional=False)
-        return f"{self.input_size}, {self.hidden_size}{unusual}"
 
 
 class RNN(_Layers):
