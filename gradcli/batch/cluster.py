@@ -117,7 +117,7 @@ class Cluster:
                 found: Result = future.result()
             except self.distributed.KilledWorker:
                 if chunk.count == 1:
-                    yield task.worker().refused(chunk, ended(None))
+                    yield task.worker().result(chunk, chunk.each(ended(None)))
                     continue
                 parts = [(part, self._send(client, blob, part)) for part in chunk.halves()]
                 work += reversed(parts)

@@ -30,7 +30,7 @@ from gradcli.batch.evaluate import Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
-from gradcli.batch.task import Poisoned, Verdict, Watch, fault_of
+from gradcli.batch.task import Poisoned, Watch, fault_of
 from gradcli.display.records import dump_json, tensor_record
 from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
@@ -170,10 +170,6 @@ class JobWorker:
             lines.append(error_line(number, id, problem))
         body = "".join(lines).encode()
         return Result(chunk.first, chunk.count, chunk.count, failed, body, b"", chunk.seal)
-
-    def refused(self, chunk: Chunk, verdict: Verdict) -> Result:
-        """The records of a chunk of which no job is run."""
-        return self.result(chunk, {chunk.first + i: verdict for i in range(chunk.count)})
 
     def record(self, number: int, id: Any, line: Mapping[str, Any]) -> dict[str, Any]:
         """What a job gives. Raises Fault for whatever is wrong with it."""

@@ -221,10 +221,6 @@ class RowWorker:
         self._columns(block, columns, None)
         return block.kept, block.found
 
-    def refused(self, chunk: Chunk, verdict: Verdict) -> Result:
-        """The records of a chunk of which no row is computed."""
-        return self.result(chunk, {chunk.first + i: verdict for i in range(chunk.count)})
-
     def _read(self, lines: Sequence[tuple[int, bytes]], first: int) -> list[Row]:
         assert self.reader is not None
         rows = []

@@ -196,7 +196,7 @@ class Processes:
         else:
             work.starts += 1
             if work.starts >= STARTS:
-                work.result = self.task.worker().refused(work.chunk, verdict)
+                work.result = self.task.worker().result(work.chunk, work.chunk.each(verdict))
                 return
         again = _Worker(self.context, self.task)
         self.workers.append(again)
