@@ -18,6 +18,7 @@ import numpy as np
 from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import current
+from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
@@ -393,7 +394,7 @@ def _zeros(trace: Any, like: Value, shape: tuple | None = None) -> Value:
 
 
 def _as_output(v: Any, tensors: bool) -> Any:
-    return eager.tensor_of(v) if tensors else v
+    return constant(v) if tensors else v
 
 
 def _finish_value(form: Any) -> Callable:

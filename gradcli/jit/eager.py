@@ -9,22 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import Tensor, dtypes, wrap
+from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.tensor.tensor import constant
 from gradcli.transforms import forward, reverse
 from gradcli.transforms.tree import over
 
 
-def tensor_of(value: Any) -> Tensor:
-    """A number or an array as a Tensor; a Python float as float64."""
-    array = np.asarray(value)
-    return wrap(array, dtypes.dtype_of(array))
-
-
 def with_tensors(function: Callable) -> Callable:
     """``function`` with tensors in place of the Python numbers among its results."""
-    numbered = partial(over, lambda v: tensor_of(v) if isinstance(v, Number) else v)
+    numbered = partial(over, lambda v: constant(v) if isinstance(v, Number) else v)
     return lambda *args: numbered(function(*args))
 
 
@@ -42,13 +37,13 @@ def plain(value: Any, tensors: bool) -> Any:
 def value(function: Callable, args: list, tensors: bool) -> Any:
     """The function's value."""
     with no_grad():
-        result = function(*map(tensor_of, args))
+        result = function(*map(constant, args))
     return over(lambda v: plain(v, tensors), result)
 
 
 def _by_floats(function: Callable, args: list) -> tuple[Callable, list[int], list[Tensor]]:
     """The function of those arguments that have derivatives, and which they are."""
-    given = [tensor_of(a) for a in args]
+    given = [constant(a) for a in args]
     places = [i for i, t in enumerate(given) if t.dtype.differentiable]
 
     def by(*values: Any) -> Any:
@@ -73,7 +68,7 @@ def gradient(function: Callable, args: list, tensors: bool) -> tuple:
 
 def hessian(function: Callable, args: list, tensors: bool) -> Any:
     """The second derivatives: one array, or a tuple of tuples of blocks."""
-    primals = [tensor_of(a) for a in args]
+    primals = [constant(a) for a in args]
 
     def gradient_by(i: int) -> Callable:
         def by(*values: Any) -> Any:
@@ -92,14 +87,14 @@ def hessian(function: Callable, args: list, tensors: bool) -> Any:
 
 def jacobian(function: Callable, args: list, tensors: bool) -> Any:
     """The first derivatives: one array, or a tuple with one for each argument."""
-    found = reverse.jacobian(function, tuple(tensor_of(a) for a in args))
+    found = reverse.jacobian(function, tuple(constant(a) for a in args))
     blocks = tuple(plain(block, tensors) for block in found)
     return blocks[0] if len(args) == 1 else blocks
 
 
 def jvp(function: Callable, args: list, tensors: bool) -> tuple:
     """The value and its tangent."""
-    given = tuple(tensor_of(a) for a in args)
+    given = tuple(constant(a) for a in args)
     half = len(given) // 2
     found, tangent = forward.jvp(function, given[:half], given[half:])
     return tuple(over(lambda v: plain(v, tensors), tree) for tree in (found, tangent))
@@ -107,7 +102,7 @@ def jvp(function: Callable, args: list, tensors: bool) -> tuple:
 
 def hvp(function: Callable, args: list, tensors: bool) -> tuple:
     """The value and the Hessian times the vectors."""
-    given = [tensor_of(a) for a in args]
+    given = [constant(a) for a in args]
     half = len(given) // 2
     out, leaves, _ = reverse.value_and_vjp(function, given[:half])
     reverse.scalar_only(out)

@@ -64,18 +64,18 @@ class Normal:
 
     def _survey(self, t: v.Tensor) -> None:
         """The generators, each with the common denominator of its exponents; the groups."""
-        groups = [b for b in v.bases_within(t, _opens) if _opens(b)]
+        groups = [b for b in v.bases_within(t, opens) if opens(b)]
         self.groups = groups
         for body in (*(b.args[0] for b in groups), t):
             for m in body.terms:
                 if v.bound_of(m):
                     raise TooMuch
                 for b, idx, e in m:
-                    if b.kind == "delta" or (_opens(b) and idx != v.labels_of(b.dims)):
+                    if b.kind == "delta" or (opens(b) and idx != v.labels_of(b.dims)):
                         raise TooMuch
                     if b.kind == "call" and b.name == "where":
                         raise TooMuch  # its branches have other denominators
-                    if not _opens(b) or e.denominator > 1:
+                    if not opens(b) or e.denominator > 1:
                         self.roots[b, idx] = lcm(self.roots.get((b, idx), 1), e.denominator)
         for b, idx in list(self.roots):
             if b.kind == "call" and b.name in self.gone:
@@ -109,7 +109,7 @@ class Normal:
         found = Product(Fraction(c), {}, {})
         for b, idx, e in m:
             key = (b, idx)
-            if key in self.place and not (_opens(b) and e.denominator == 1):
+            if key in self.place and not (opens(b) and e.denominator == 1):
                 i = self.place[key]
                 found.powers[i] = found.powers.get(i, 0) + int(e * self.roots[key])
             else:
@@ -277,6 +277,6 @@ def _least(maps: list[dict[int, int]]) -> dict[int, int]:
     return found
 
 
-def _opens(b: v.Base) -> bool:
+def opens(b: v.Base) -> bool:
     """Whether a base is a sum of several terms."""
     return b.kind == "sum" and len(b.args[0].terms) > 1

@@ -16,6 +16,7 @@ from gradcli.symbolic.emit.writer import Writer
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import factored, lifted, opened
 from gradcli.symbolic.expr.identities import EVEN, ODD, QUOTIENTS, SQUARES
+from gradcli.symbolic.expr.rational import opens
 from gradcli.symbolic.simplify.angles import double_angles, roots_named
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
@@ -110,7 +111,7 @@ class _Search:
     def __init__(self, t: v.Tensor) -> None:
         self.t = t
         self.calls = {b.name for b in v.bases_of(t) if b.kind == "call"}
-        self.single = len(t.terms) < 2 and not any(map(_opens, v.groups_of(t)))
+        self.single = len(t.terms) < 2 and not any(map(opens, v.groups_of(t)))
         sums = [b for b in v.groups_of(t) if not b.dims and len(b.args[0].terms) == 1]
         self.scalars = len(sums)
         self.shapes: set = set()
@@ -319,10 +320,6 @@ def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Ten
                 whole.append(v.distribute(v.product(kept, v.ONE, v.bound_of(kept)), form))
             found.append(v.add(*whole))
     return found
-
-
-def _opens(b: v.Base) -> bool:
-    return b.kind == "sum" and len(b.args[0].terms) > 1
 
 
 def _size(t: v.Tensor) -> int:
