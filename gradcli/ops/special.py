@@ -375,8 +375,8 @@ def _late(name: str) -> Any:
 
 def _density_vjp(t: Any, x: Any, y: Any, out: Any, n: int) -> Any:
     # As a sum its own slopes do not cancel beside 0, as a product it does not near x.
-    beside = (x - 1.0 - n) * gamma_density(x, where(y < 0.1, y, 1.0), n + 1) - out
-    return t * where(y < 0.1, beside, out * ((x - 1.0 - n - y) / y))
+    beside = along(x - 1.0 - n, gamma_density(x, where(y < 0.1, y, 1.0), n + 1)) - out
+    return along(t, where(y < 0.1, beside, out * ((x - 1.0 - n - y) / y)))
 
 
 log_ratio: Operator = composite(

@@ -12,7 +12,14 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
 from gradcli.engine.record.arguments import Anything, Asked, Sized
-from gradcli.engine.record.composite import called, formatted, in_float32, of_its_own, rowwise
+from gradcli.engine.record.composite import (
+    bottom,
+    called,
+    formatted,
+    in_float32,
+    of_its_own,
+    rowwise,
+)
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
@@ -174,14 +181,21 @@ def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
-    centred = _O["centred"](input, dims)
-    return centred * _per_root(_O["mean"](_O["square"](centred), dims, True), eps)
+    return _over_root(_O["centred"](input, dims), dims, eps)
 
 
-def _per_root(mean: Any, eps: Any) -> Any:
-    """``1/sqrt(mean + eps)``, and NaN where squares overflow: 0 would look like a result."""
-    finite = mean.__class__ is Tensor and all_finite(mean.array)
-    return _O["rsqrt"](mean + (eps if finite else 0.0 * mean + eps))
+def _over_root(x: Any, dims: int | tuple, eps: Any, mean: Any = None) -> Any:
+    """``x / sqrt(mean + eps)`` by the mean of its squares, scaled where these overflow."""
+    mean = _O["mean"](_O["square"](x), dims, True) if mean is None else mean
+    known = getattr(bottom(mean), "array", None)
+    if known is None:
+        eps = 0.0 * mean + eps  # NaN where squares overflow: 0 would look like a result
+    elif not all_finite(known):
+        least = 2.0 ** -(5 * np.finfo(x.dtype.numpy).maxexp // 8)
+        shrink = _O["where"](_O["isfinite"](mean), _O["ones_like"](mean), least)
+        x, eps = x * shrink, eps * shrink * shrink
+        mean = _O["mean"](_O["square"](x), dims, True)
+    return x * _O["rsqrt"](mean + eps)
 
 
 def _scaled(out: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
@@ -202,7 +216,7 @@ def rms_norm(
     dims = tuple(range(-len(_last(input, normalized_shape)), 0))
     own = _wide(input)[0]
     eps = float(np.finfo(own.dtype.numpy).eps) if eps is None else eps
-    out = own * _per_root(_O["mean"](own * own, dims, True), eps)
+    out = _over_root(own, dims, eps)
     if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
         said = f"same shape as normalized_shape, but got weight of shape {list(weight.shape)}"
         raise bad_shape(f"Expected weight to be of {said}")
@@ -241,8 +255,8 @@ def batch_norm(
     _check_dtypes(input, weight, bias, running_mean, running_var)
     own, mean, variance, w, b = _wide(input, running_mean, running_var, weight, bias)
     if training:
-        variance, centred = _O["var"](own, dims, 0, True), _O["centred"](own, dims)
-        shrink = _per_root(variance, eps)
+        variance = _O["var"](own, dims, 0, True)
+        out = _over_root(_O["centred"](own, dims), dims, eps, variance)
         if running_mean is not None and running_var is not None:
             with outside_transforms():
                 fixed = own.detach()
@@ -256,8 +270,8 @@ def batch_norm(
         raise bad_value(f"{missing} must be defined in evaluation mode")
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (mean, variance))
-        centred, shrink = own - mean, _O["rsqrt"](variance + eps)
-    out = _scaled(centred * shrink, w, b, shape)
+        out = (own - mean) * _O["rsqrt"](variance + eps)
+    out = _scaled(out, w, b, shape)
     out = formatted(_narrow(out, input), input, gapless=True)
     return called(out, "NativeBatchNormBackward0", input, weight, bias, leads=(input, weight))
 
@@ -383,7 +397,7 @@ def native_layer_norm(
 def _statistics(input: Any, dims: tuple, eps: float, *affine: Any) -> tuple:
     """The mean and the inverse standard deviation, of the dtype of the first of ``affine``."""
     own = _wide(input)[0]
-    spread = _per_root(_O["var"](own, dims, 0, True), eps)
+    spread = _O["rsqrt"](_O["var"](own, dims, 0, True) + eps)
     like = next((v for v in affine if v is not None), input)
     return _narrow(_O["mean"](own, dims, True), like), _narrow(spread, like)
 
