@@ -333,11 +333,8 @@ def _power(x: Any, y: Any) -> Any:
         return np.logical_or(x, not y)  # NumPy makes bytes of it
     if is_number(x) and x == 1 and is_complex(y):
         return np.ones_like(y, order="C")[()]  # also of infinities and NaN, as of real ones
-    alone = isinstance(y, np.floating | np.ndarray) and not y.ndim and not is_complex(x)
-    if alone and (is_number(x) or y == 0.5):
-        # An exponent alone has loops of its own: other last digits, roots of -inf and -0.0.
-        found = np.power(x, y.reshape(1))
-        return found if np.ndim(x) else found[0]
+    if is_number(x) and isinstance(y, np.floating):  # an exponent alone has loops of its own
+        return np.power(x, y.reshape(1))[0]
     if is_number(x) and isinstance(y, np.ndarray):
         y = in_rows(y)
     try:
