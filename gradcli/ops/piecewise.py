@@ -87,9 +87,9 @@ abs = elementwise(
 
 def _direction(x: Any, y: Any) -> Any:
     if is_complex(x):
-        y = np.real(y)
-        up = np.where(y < np.finfo(y.dtype).tiny, y.dtype.type(2**60), y.dtype.type(1))
-        x, y = x * up, y * up  # 1/y of a subnormal overflows
+        y = y.real
+        if np.any(least := y < 1.2e-38):  # 1/y may overflow
+            x, y = (v * np.where(least, 2.0**60, 1.0).astype(y.dtype) for v in (x, y))
     if np.all(y):
         return x / y
     flat = y == 0
