@@ -564,3 +564,14 @@ def test_slices_that_renorm_leaves_as_they_are_move_as_they_are():
         (slope,) = torch.autograd.grad(torch.renorm(leaf, p, 0, 1.0).sum(), leaf)
         np.testing.assert_array_equal(slope, along)
         np.testing.assert_array_equal(moved, along)
+
+
+def test_slopes_of_a_norm_of_low_order_beside_entries_of_other_sizes():
+    for dtype, size, rtol in ((torch.float32, 1e30, 1e-5), (torch.float64, 1e200, 1e-12)):
+        x = torch.tensor([1 / size, -1.0, size], dtype=dtype)
+        for p in (0.5, 1.5):
+            length = float(torch.linalg.vector_norm(x, p))
+            wanted = [size ** (1 - p) * length ** (1 - p), -(length ** (1 - p)), 1]
+            for way in WAYS:
+                found = way(lambda x, p=p: torch.linalg.vector_norm(x, p))(x)
+                np.testing.assert_allclose(found, wanted, rtol=rtol)
