@@ -62,7 +62,7 @@ def unit(x: Any) -> Any:
     if not is_complex(x):
         return sign(x)
     size = abs(x)
-    return where(size == 0, 0.0, x / where(size == 0, 1.0, size))
+    return where(size == 0, 0.0, direction(x, where(size == 0, 1.0, size)))
 
 
 abs = elementwise(
@@ -86,6 +86,10 @@ abs = elementwise(
 
 
 def _direction(x: Any, y: Any) -> Any:
+    if is_complex(x):
+        y = y.real
+        if np.any(least := y < 1.2e-38):  # 1/y may overflow
+            x, y = (v * np.where(least, 2.0**60, 1.0).astype(y.dtype) for v in (x, y))
     if np.all(y):
         return x / y
     flat = y == 0

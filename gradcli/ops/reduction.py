@@ -379,9 +379,9 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     if p >= 2:
         return unit(x) * direction(size, out) ** (p - 1)
     flat = ((size == 0) & (out == out)) | (out == 0)  # NaN beside 0 is NaN for both
-    # An infinite size, of which the slope is 0, is what divides, not what is divided.
-    over, under, power = (size, out, p - 1) if p > 0 else (out, size, 1 - p)
-    found = unit(x) * (where(flat, 1.0, over) / where(flat, 1.0, under)) ** power
+    # By two powers, as a quotient may leave the floats; of p < 0 an infinite size has to divide.
+    mine, whole = where(flat, 1.0, size), where(flat, 1.0, out)
+    found = unit(x) * (mine ** (p - 1) / whole ** (p - 1) if p > 0 else (whole / mine) ** (1 - p))
     length = size if p < 0 else where(out == 0, out, size)
     return where(flat, direction(where(size == 0, x, 0.0), length), found)
 

@@ -188,36 +188,32 @@ def _log_for(t: Any, x: Any, y: Any, times: Any, of_number: Any, end: float) -> 
     return where(logical_and(x == 0, y <= end), 0.0, times(t, y))
 
 
-xlogy: Operator = elementwise(
-    "xlogy",
-    lambda x, y: _times_log(x, y, np.log),
-    lambda t, x, y: _log_for(t, x, y, xlogy, math.log, 0),
-    lambda t, x, y: t * x / y,
-    numbers="xy",
-    holds=2.2,
-    doc="x*log(y), 0 where x is 0.",
-    domain="y > 0",
-    edges="where x is 0 and y is not above 0, slope 0 by x; by y NaN at (0, 0)",
-    example="xlogy(x, y) --x 2 --y 3",
-    node={"name": lambda node: "XlogyBackward" + {None: "0", 1: "1", 0: "2"}[node.only]},
-    refuses={"complex": "xlogy_cpu"},
-)
+def _log_product(
+    name: str, logarithm: str, end: int, node: str, by_y: Callable[..., Any]
+) -> Operator:
+    """x times a logarithm of y, whose domain begins at ``end``."""
+    function, of_number = getattr(np, logarithm), getattr(math, logarithm)
+    made: Operator = elementwise(
+        name,
+        lambda x, y: _times_log(x, y, function),
+        lambda t, x, y: _log_for(t, x, y, made, of_number, end),
+        by_y,
+        numbers="xy",
+        holds=2.2,
+        doc=f"x*{logarithm}(y), 0 where x is 0.",
+        domain=f"y > {end}",
+        edges=f"where x is 0 and y is not above {end}, slope 0 by x; by y NaN at (0, {end})",
+        grad_name=f"{node}0",
+        example=f"{name}(x, y) --x 2 --y 3",
+        node={"name": lambda recorded: node + {None: "0", 1: "1", 0: "2"}[recorded.only]},
+        refuses={"complex": f"{name}_cpu"},
+    )
+    return made
 
 
-xlog1py: Operator = elementwise(
-    "xlog1py",
-    lambda x, y: _times_log(x, y, np.log1p),
-    lambda t, x, y: _log_for(t, x, y, xlog1py, math.log1p, -1),
-    lambda t, x, y: t * x / (1.0 + y),
-    numbers="xy",
-    holds=2.2,
-    doc="x*log1p(y), 0 where x is 0.",
-    domain="y > -1",
-    edges="where x is 0 and y is not above -1, slope 0 by x; by y NaN at (0, -1)",
-    grad_name="SpecialXlog1PyBackward0",
-    example="xlog1py(x, y) --x 2 --y 3",
-    node={"name": lambda node: "SpecialXlog1PyBackward" + {None: "0", 1: "1", 0: "2"}[node.only]},
-    refuses={"complex": "xlog1py_cpu"},
+xlogy = _log_product("xlogy", "log", 0, "XlogyBackward", lambda t, x, y: t * x / y)
+xlog1py = _log_product(
+    "xlog1py", "log1p", -1, "SpecialXlog1PyBackward", lambda t, x, y: t * x / (1.0 + y)
 )
 
 
@@ -375,8 +371,8 @@ def _late(name: str) -> Any:
 
 def _density_vjp(t: Any, x: Any, y: Any, out: Any, n: int) -> Any:
     # As a sum its own slopes do not cancel beside 0, as a product it does not near x.
-    beside = (x - 1.0 - n) * gamma_density(x, where(y < 0.1, y, 1.0), n + 1) - out
-    return t * where(y < 0.1, beside, out * ((x - 1.0 - n - y) / y))
+    beside = along(x - 1.0 - n, gamma_density(x, where(y < 0.1, y, 1.0), n + 1)) - out
+    return along(t, where(y < 0.1, beside, out * ((x - 1.0 - n - y) / y)))
 
 
 log_ratio: Operator = composite(
@@ -473,11 +469,8 @@ def _density_slope(x: Any, y: Any, n: int) -> Any:
     slopes = [log_ratio(x, y), *(-polygamma(x, m) for m in range(1, n))]
     found: list[Any] = [gamma_density(x, y)]
     for m in range(n):
-        terms = [math.comb(m, i) * (found[m - i] * slopes[i]) for i in range(m + 1)]
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        found.append(total)
+        first, *others = (math.comb(m, i) * (found[m - i] * slopes[i]) for i in range(m + 1))
+        found.append(sum(others, first))
     return found[n]
 
 

@@ -512,3 +512,66 @@ def test_a_slope_of_gelu_times_a_large_cotangent_is_finite():
     (slope,) = torch.autograd.grad(F.gelu(x), x, torch.full((4,), 1e38), create_graph=True)
     (curve,) = torch.autograd.grad(slope.sum(), x)
     np.testing.assert_allclose(curve, [0, -2.066e31, -2.066e31, -7.541e17], rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
+def test_a_normalisation_does_not_depend_on_the_size_of_large_rows(dtype):
+    large = 2.0**70 if dtype is torch.float32 else 2.0**700
+    x = torch.tensor([[1.0, 2.0, -3.0, 1.5], [0.5, 0.0, 0.0, 4.0]], dtype=dtype)
+    beside = torch.cat([x[:1] * large, x[1:]])  # a row that needs no scaling
+    for function in (
+        lambda x: F.rms_norm(x, (4,), eps=0.0),
+        lambda x: F.layer_norm(x, (4,), eps=0.0),
+        lambda x: F.instance_norm(x[:, None], eps=1e-30)[:, 0],
+        lambda x: F.batch_norm(x.T, None, None, training=True, eps=1e-30).T,
+        lambda x: torch.vmap(lambda row: F.layer_norm(row, (4,), eps=0.0))(x),
+    ):
+        for way in WAYS:
+            value, slope = (f(x) for f in (function, way(function)))
+            value_of_large, slope_of_large = (f(beside) for f in (function, way(function)))
+            np.testing.assert_allclose(value_of_large, value, rtol=1e-5)
+            np.testing.assert_allclose(slope_of_large[1], slope[1], rtol=1e-4, atol=1e-6)
+            turned = slope_of_large[0, :, 0] * large
+            np.testing.assert_allclose(turned, slope[0, :, 0], rtol=1e-4, atol=1e-6)
+    infinite = torch.tensor([[INF, 1.0, -2.0]], dtype=dtype)
+    np.testing.assert_array_equal(F.rms_norm(infinite, (3,)), [[NAN, 0, 0]])
+
+
+def test_the_direction_of_a_subnormal_complex_number():
+    for dtype, least in ((torch.complex64, 1e-45), (torch.complex128, 5e-324)):
+        points = [complex(0, least), complex(-least, 0), 0j, 6e30 + 8e30j]
+        x = torch.tensor(points, dtype=dtype, requires_grad=True)
+        (slope,) = torch.autograd.grad(x.abs().sum(), x)
+        for found in (slope, x.sgn().detach()):
+            np.testing.assert_allclose(found, [1j, -1, 0, 0.6 + 0.8j], rtol=1e-6)
+
+
+def test_third_slopes_of_the_incomplete_gamma_function_of_1():
+    """Its density is exp(-y): a power of y that no longer counts may overflow."""
+    y = [1e-200, 1e-160, 1e-3, 2.0]
+    for function, sign in ((torch.special.gammainc, 1), (torch.special.gammaincc, -1)):
+        found = orders(lambda y, f=function: f(torch.ones_like(y), y), y, 3)[1:]
+        for slope, wanted in zip(found, (1, -1, 1), strict=True):
+            np.testing.assert_allclose(slope, sign * wanted * np.exp(-np.array(y)), rtol=1e-12)
+
+
+def test_slices_that_renorm_leaves_as_they_are_move_as_they_are():
+    x = torch.tensor([[1.0, NAN], [NAN, NAN], [0.5, 0.0]])
+    for p in (1.0, 2.0, INF):
+        along = torch.ones_like(x)
+        _, moved = torch.func.jvp(lambda x, p=p: torch.renorm(x, p, 0, 1.0), (x,), (along,))
+        leaf = x.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(torch.renorm(leaf, p, 0, 1.0).sum(), leaf)
+        np.testing.assert_array_equal(slope, along)
+        np.testing.assert_array_equal(moved, along)
+
+
+def test_slopes_of_a_norm_of_low_order_beside_entries_of_other_sizes():
+    for dtype, size, rtol in ((torch.float32, 1e30, 1e-5), (torch.float64, 1e200, 1e-12)):
+        x = torch.tensor([1 / size, -1.0, size], dtype=dtype)
+        for p in (0.5, 1.5):
+            length = float(torch.linalg.vector_norm(x, p))
+            wanted = [size ** (1 - p) * length ** (1 - p), -(length ** (1 - p)), 1]
+            for way in WAYS:
+                found = way(lambda x, p=p: torch.linalg.vector_norm(x, p))(x)
+                np.testing.assert_allclose(found, wanted, rtol=rtol)

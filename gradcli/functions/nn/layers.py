@@ -12,7 +12,14 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import outside_transforms
 from gradcli.engine.record.arguments import Anything, Asked, Sized
-from gradcli.engine.record.composite import called, formatted, in_float32, of_its_own, rowwise
+from gradcli.engine.record.composite import (
+    bottom,
+    called,
+    formatted,
+    in_float32,
+    of_its_own,
+    rowwise,
+)
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.multi_output import joined as outputs
@@ -120,22 +127,20 @@ def layer_norm(
     shape = _last(input, normalized_shape)
     if input.dtype.kind != 2:
         check_floating(input, "LayerNormKernelImpl", True)
-    _check_affine(input, weight, bias, shape, "of same shape as normalized_shape")
+    _check_affine(weight, bias, shape, "of same shape as normalized_shape")
+    _check_dtypes(input, weight, bias)
     dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     own, w, b = _wide(input, weight, bias)
     out = rowwise(_narrow(_scaled(_standard(own, dims, eps), w, b), input))
     return called(out, "NativeLayerNormBackward0", input, weight, bias, leads=(input, weight))
 
 
-def _check_affine(input: Any, weight: Any, bias: Any, shape: tuple, wanted: str) -> None:
-    """Raise RuntimeFault unless ``weight`` and ``bias`` have a ``shape`` (E0301) and fit dtypes."""
+def _check_affine(weight: Any, bias: Any, shape: tuple, wanted: str) -> None:
+    """Raise RuntimeFault (E0301) unless ``weight`` and ``bias`` have a ``shape``."""
     for which, given in (("weight", weight), ("bias", bias)):
-        if given is None:
-            continue
-        if tuple(given.shape) != shape:
+        if given is not None and tuple(given.shape) != shape:
             said = f"but got {which} of shape {list(given.shape)}"
             raise bad_shape(f"Expected {which} to be {wanted}, {said}")
-    _check_dtypes(input, weight, bias)
 
 
 def _check_dtypes(input: Any, *given: Any) -> None:
@@ -174,14 +179,21 @@ def _last(input: Any, normalized_shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
-    centred = _O["centred"](input, dims)
-    return centred * _per_root(_O["mean"](_O["square"](centred), dims, True), eps)
+    return _over_root(_O["centred"](input, dims), dims, eps)
 
 
-def _per_root(mean: Any, eps: Any) -> Any:
-    """``1/sqrt(mean + eps)``, and NaN where squares overflow: 0 would look like a result."""
-    finite = mean.__class__ is Tensor and all_finite(mean.array)
-    return _O["rsqrt"](mean + (eps if finite else 0.0 * mean + eps))
+def _over_root(x: Any, dims: int | tuple, eps: Any) -> Any:
+    """``x / sqrt(mean + eps)`` by the mean of its squares, scaled where these overflow."""
+    mean = _O["mean"](_O["square"](x), dims, True)
+    known = getattr(bottom(mean), "array", None)
+    if known is None:
+        eps = 0.0 * mean + eps  # NaN where squares overflow: 0 would look like a result
+    elif not all_finite(known):
+        least = 2.0 ** -(5 * np.finfo(x.dtype.numpy).maxexp // 8)
+        shrink = _O["where"](_O["isfinite"](mean), _O["ones_like"](mean), least)
+        x, eps = x * shrink, eps * shrink * shrink
+        mean = _O["mean"](_O["square"](x), dims, True)
+    return x * _O["rsqrt"](mean + eps)
 
 
 def _scaled(out: Any, weight: Any, bias: Any, shape: tuple[int, ...] | None = None) -> Any:
@@ -199,13 +211,11 @@ def rms_norm(
 ) -> Any:
     """``input`` over the root of the mean of its squares over the last dimensions."""
     refuse_kinds("bool int", "rms_norm", input.dtype)
-    dims = tuple(range(-len(_last(input, normalized_shape)), 0))
+    shape = _last(input, normalized_shape)
+    _check_affine(weight, None, shape, "of same shape as normalized_shape")
     own = _wide(input)[0]
     eps = float(np.finfo(own.dtype.numpy).eps) if eps is None else eps
-    out = own * _per_root(_O["mean"](own * own, dims, True), eps)
-    if weight is not None and tuple(weight.shape) != tuple(normalized_shape):
-        said = f"same shape as normalized_shape, but got weight of shape {list(weight.shape)}"
-        raise bad_shape(f"Expected weight to be of {said}")
+    out = _over_root(own, tuple(range(-len(shape), 0)), eps)
     return rowwise(_narrow(_scaled(out, weight, None), input))
 
 
@@ -229,35 +239,29 @@ def batch_norm(
         _both_or_neither(running_mean, running_var)
         if eps <= 0:
             raise bad_argument(f"batch_norm eps must be positive during training, but got {eps}")
-        count = input.numel() // max(1, channels)
-        if count < 2 and input.numel():
+        if 0 < input.numel() < 2 * channels:
             said = f"value per channel when training, got input size {input.shape}"
             raise ValueFault("E0301", f"Expected more than 1 {said}")
     if not input.numel():  # as PyTorch: there is no second derivative without a weight
-        out = _O["clone"](input)
-        out = out if weight is None else out * weight[0]
-        return out if bias is None else out + bias[0]
+        first = (v if v is None else v[0] for v in (weight, bias))
+        return _scaled(_O["clone"](input), *first)
     _check_channels(input, channels, running_mean, running_var, weight, bias)
     _check_dtypes(input, weight, bias, running_mean, running_var)
     own, mean, variance, w, b = _wide(input, running_mean, running_var, weight, bias)
     if training:
-        variance, centred = _O["var"](own, dims, 0, True), _O["centred"](own, dims)
-        shrink = _per_root(variance, eps)
+        out = _standard(own, dims, eps)
         if running_mean is not None and running_var is not None:
             with outside_transforms():
-                fixed = own.detach()
-                known = _known(fixed)
-                spread = variance.detach() if known is fixed else _O["var"](known, dims, 0, True)
-                spread = _O["reshape"](spread, (-1,)) * (count / max(1, count - 1))
+                known = _known(own.detach())
                 _move(running_mean, momentum, _O["mean"](known, dims))
-                _move(running_var, momentum, spread)
+                _move(running_var, momentum, _O["var"](known, dims, 1))
     elif running_mean is None or running_var is None:
         missing = "running_mean" if running_mean is None else "running_var"
         raise bad_value(f"{missing} must be defined in evaluation mode")
     else:
         mean, variance = (_O["reshape"](v, shape) for v in (mean, variance))
-        centred, shrink = own - mean, _O["rsqrt"](variance + eps)
-    out = _scaled(centred * shrink, w, b, shape)
+        out = (own - mean) * _O["rsqrt"](variance + eps)
+    out = _scaled(out, w, b, shape)
     out = formatted(_narrow(out, input), input, gapless=True)
     return called(out, "NativeBatchNormBackward0", input, weight, bias, leads=(input, weight))
 
@@ -361,7 +365,8 @@ def group_norm(
     if input.dtype.kind != 2:
         check_floating(input, "GroupNormKernelImpl", True)
     wanted = "a vector of size equal to the number of channels in input"
-    _check_affine(input, weight, bias, tuple(input.shape[1:2]), wanted)
+    _check_affine(weight, bias, tuple(input.shape[1:2]), wanted)
+    _check_dtypes(input, weight, bias)
     own, w, b = _wide(input, weight, bias)
     groups = _O["reshape"](own, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
@@ -383,7 +388,7 @@ def native_layer_norm(
 def _statistics(input: Any, dims: tuple, eps: float, *affine: Any) -> tuple:
     """The mean and the inverse standard deviation, of the dtype of the first of ``affine``."""
     own = _wide(input)[0]
-    spread = _per_root(_O["var"](own, dims, 0, True), eps)
+    spread = _O["rsqrt"](_O["var"](own, dims, 0, True) + eps)
     like = next((v for v in affine if v is not None), input)
     return _narrow(_O["mean"](own, dims, True), like), _narrow(spread, like)
 
@@ -427,9 +432,8 @@ def native_batch_norm(
         said = f"at least one element, but got input_sizes = {list(input.shape)}"
         raise bad_shape(f"input tensor must have {said}")
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    dims = _beside_channels(input)
     given = weight, bias, running_mean, running_var
-    found = _statistics(input.detach(), dims, eps, *given)
+    found = _statistics(input.detach(), _beside_channels(input), eps, *given)
     kept = [of_its_own(_O["reshape"](v, (-1,))) for v in found]
     return out, *(kept if training else [v.new_zeros((0,)) for v in kept])
 
@@ -450,10 +454,9 @@ def local_response_norm(
     squares = pad(input * input, (0, 0) * len(rest) + (before, after))
     if input.dtype.is_complex:
         check_floating(input, "avg_pool2d", True)
-    total: Any = None
-    for i in range(before + after + 1):
-        part = _O["getitem"](squares, (slice(None), slice(i, i + c)))
-        total = part if total is None else total + part
+    places = ((slice(None), slice(i, i + c)) for i in range(before + after + 1))
+    first, *others = (_O["getitem"](squares, place) for place in places)
+    total = sum(others, first)
     mean = total / size if input.dtype.kind > 1 else total // size  # as PyTorch's pools
     return input / (k + alpha * mean) ** beta
 
