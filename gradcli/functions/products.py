@@ -18,6 +18,7 @@ from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import called, in_float32, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.out import may_be
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.matrices import beside
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
@@ -198,12 +199,12 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
     return O["reshape"](out, (*first.shape[:-1], *tensors[-1].shape[1:]))
 
 
-def chain_matmul(*matrices: Any) -> Any:
+def chain_matmul(*matrices: Tensor) -> Any:
     """The product of several matrices."""
     if not matrices:
         raise bad_size("chain_matmul(): Expected one or more matrices")
     for m in matrices:
-        if getattr(m, "ndim", 2) != 2:
+        if m.ndim != 2:
             raise bad_shape(f"Tensor dimension is {m.ndim}, expected 2 instead.")
     return multi_dot(matrices) if len(matrices) != 1 else O["clone"](matrices[0])
 
