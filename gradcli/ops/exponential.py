@@ -105,11 +105,10 @@ log1p = elementwise(
 def _sigmoid(x: Any) -> Any:
     if getattr(x, "dtype", None) == _HALF:
         return _sigmoid(x.astype(np.float32)).astype(_HALF)  # exp(12) is too large for a half
-    if is_complex(x):  # whose overflow has no quotient: of exp(x) and exp(-x) the one within 1
-        low = np.real(x) < 0
-        small = np.exp(np.where(low, x, -x))
-        return np.where(low, small, 1) / (1 + small)
-    return 1.0 / (1.0 + np.exp(-x))
+    grown = np.exp(-x)
+    if is_complex(x):  # an infinite one has no quotient; exp(x) is what there would be
+        return np.where(np.isinf(grown), np.exp(x), 1.0 / (1.0 + grown))[()]
+    return 1.0 / (1.0 + grown)
 
 
 sigmoid = elementwise(
