@@ -105,10 +105,10 @@ log1p = elementwise(
 def _sigmoid(x: Any) -> Any:
     if getattr(x, "dtype", None) == _HALF:
         return _sigmoid(x.astype(np.float32)).astype(_HALF)  # exp(12) is too large for a half
-    grown = np.exp(-x)
-    if is_complex(x):  # an infinite one has no quotient; exp(x) is what there would be
-        return np.where(np.isinf(grown), np.exp(x), 1.0 / (1.0 + grown))[()]
-    return 1.0 / (1.0 + grown)
+    if not is_complex(x):
+        return 1.0 / (1.0 + np.exp(-x))
+    grown = np.exp(-x)  # which has no quotient where infinite; exp(x) is what there would be
+    return np.where(np.isinf(grown), np.exp(x), 1.0 / (1.0 + grown))[()]
 
 
 sigmoid = elementwise(
