@@ -451,8 +451,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
     shape = tuple(listed[k].numel() for k in order)
     grids = []
     for i, k in enumerate(order):
-        t = listed[k]
-        lined = O["reshape"](t, (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
+        lined = O["reshape"](listed[k], (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
         grids.append(O["expand"](lined, shape))
     return tuple(grids[k] for k in order)
 
