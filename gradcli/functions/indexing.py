@@ -537,7 +537,7 @@ def _reduced(
     return called(O["reshape"](O["put"](flat, found, Apart((named,))), shape), name, input, src)
 
 
-def broadcast_tensors(*tensors: Any) -> tuple:
+def broadcast_tensors(*tensors: Tensor) -> tuple:
     """Tensors expanded to the one shape they broadcast to."""
     shapes = [tuple(t.shape) for t in tensors]
     try:

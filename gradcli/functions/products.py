@@ -18,6 +18,7 @@ from gradcli.engine.record.arguments import Anything, Asked
 from gradcli.engine.record.composite import called, in_float32, of_its_own, rowwise
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.out import may_be
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.matrices import beside
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_dtype, bad_shape, bad_size, bad_value
@@ -157,11 +158,8 @@ def inner(input: Any, other: Any) -> Any:
     return O["reshape"](out, tuple(out.shape))  # a view, as PyTorch's
 
 
-def kron(input: Any, other: Any) -> Any:
+def kron(input: Tensor, other: Tensor) -> Any:
     """The table of all products of entries, block by block."""
-    for i, value in enumerate((input, other)):
-        if not getattr(value, "__gradcli_rank__", 0):
-            raise not_a("Tensor", "kron", ("input", "other")[i], i + 1, value)
     rank = max(input.ndim, other.ndim)
     a, b = ((1,) * (rank - t.ndim) + tuple(t.shape) for t in (input, other))
     left = O["reshape"](input, tuple(n for size in a for n in (size, 1)))
@@ -178,32 +176,28 @@ def multi_dot(tensors: Sequence[Any]) -> Any:
         raise not_a("tuple of Tensors", "linalg_multi_dot", "tensors", 1, tensors)
     ends = {0: "the first tensor", len(tensors) - 1: "the last tensor"}
     for i, tensor in enumerate(tensors):
-        rank = getattr(tensor, "ndim", 2)
-        if rank != 2 and not (i in ends and rank == 1):
+        if tensor.ndim != 2 and not (i in ends and tensor.ndim == 1):
             said = f"{ends[i]} must be 1D or 2D" if i in ends else f"tensor {i} must be 2D"
-            raise bad_shape(f"multi_dot(): {said} but got {rank}D")
+            raise bad_shape(f"multi_dot(): {said} but got {tensor.ndim}D")
     first, *others = tensors
+    out = O["unsqueeze"](first, 0) if first.ndim == 1 else first
     for i, other in enumerate(others, 1):
-        if hasattr(other, "shape") and other.dtype is not tensors[0].dtype:
+        if other.dtype is not first.dtype:
             raise bad_dtype("multi_dot(): all tensors must have be the same dtype")
         before = tensors[i - 1]
-        if hasattr(other, "shape") and before.shape[-1] != other.shape[0]:
+        if before.shape[-1] != other.shape[0]:
             said = f"{list(before.shape)} and {list(other.shape)} cannot be multiplied"
             raise bad_shape(f"multi_dot(): tensors {i - 1} and {i} with shapes {said}")
-    out = O["unsqueeze"](first, 0) if getattr(first, "ndim", 2) == 1 else first
-    for other in others:
-        out = O["matmul"](
-            out, O["unsqueeze"](other, -1) if getattr(other, "ndim", 2) == 1 else other
-        )
+        out = O["matmul"](out, O["unsqueeze"](other, -1) if other.ndim == 1 else other)
     return O["reshape"](out, (*first.shape[:-1], *tensors[-1].shape[1:]))
 
 
-def chain_matmul(*matrices: Any) -> Any:
+def chain_matmul(*matrices: Tensor) -> Any:
     """The product of several matrices."""
     if not matrices:
         raise bad_size("chain_matmul(): Expected one or more matrices")
     for m in matrices:
-        if getattr(m, "ndim", 2) != 2:
+        if m.ndim != 2:
             raise bad_shape(f"Tensor dimension is {m.ndim}, expected 2 instead.")
     return multi_dot(matrices) if len(matrices) != 1 else O["clone"](matrices[0])
 

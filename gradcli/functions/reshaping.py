@@ -451,13 +451,12 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple:
     shape = tuple(listed[k].numel() for k in order)
     grids = []
     for i, k in enumerate(order):
-        t = listed[k]
-        lined = O["reshape"](t, (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
+        lined = O["reshape"](listed[k], (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
         grids.append(O["expand"](lined, shape))
     return tuple(grids[k] for k in order)
 
 
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: Tensor) -> Any:
     """All combinations of entries of vectors, a row each."""
     for value in tensors:
         _check_vector(value)
@@ -499,7 +498,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return O["getitem"](input, np.array(places, np.int64).reshape(-1, r))
 
 
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors: Tensor) -> Any:
     """Matrices along a diagonal, zeros elsewhere."""
     for i, t in enumerate(tensors):
         if t.ndim > 2:

@@ -365,11 +365,11 @@ def logaddexp2(input: Any, other: Any) -> Any:
 
 
 def ldexp(input: Any, other: Any) -> Any:
-    """``input * 2**other``."""
+    """``input * 2**other``; the power of an exponent without dimensions is of the wider dtype."""
     other = as_tensor(other) if is_number(other) else other
-    whole = hasattr(other, "dtype") and other.dtype.kind < 2
-    if not whole:
-        return called(input * O["exp2"](other), "LdexpBackward0", input, other)
+    if other.dtype.kind > 1:
+        power = other if other.ndim else other.to(dtypes.promote(input.dtype, other.dtype))
+        return called(input * O["exp2"](power), "LdexpBackward0", input, other)
     if input.dtype.kind == 2:
         refuse_kinds("bool", "ldexp_cpu_exp", other.dtype)
     dtype = input.dtype if input.dtype.kind > 1 else dtypes.get_default_dtype()

@@ -105,7 +105,11 @@ log1p = elementwise(
 def _sigmoid(x: Any) -> Any:
     if getattr(x, "dtype", None) == _HALF:
         return _sigmoid(x.astype(np.float32)).astype(_HALF)  # exp(12) is too large for a half
-    return 1.0 / (1.0 + np.exp(-x))
+    out = 1.0 / (1.0 + np.exp(-x))
+    if is_complex(x):
+        lost = np.isnan(out) & ~np.isnan(x)  # an infinite complex exp(-x) has no quotient
+        out = np.where(lost, np.exp(x), out)[()] if lost.any() else out
+    return out
 
 
 sigmoid = elementwise(

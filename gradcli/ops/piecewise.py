@@ -217,6 +217,7 @@ relu = elementwise(
     dtypes="keep",
     node={"backward": "ThresholdBackwardBackward0", "saves_result": True},
     by_result="x",
+    out="none",
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
     example="relu(x) --x 2",

@@ -182,6 +182,15 @@ def test_pythons_signs_take_numbers():
         (lambda x: x.narrow(0, 0, 1.5), "argument 'length' (position 3) must be int, not float"),
         (lambda x: x.narrow(0, 0, True), "argument 'length' (position 3) must be int, not bool"),
         (lambda x: gradcli.cat([x, 2]), "expected Tensor as element 1 in argument 0, but got int"),
+        *(
+            (lambda x, f=f: f([x, x]), "(position 1) must be Tensor, not list")
+            for f in (
+                gradcli.block_diag,
+                gradcli.broadcast_tensors,
+                gradcli.cartesian_prod,
+                gradcli.chain_matmul,
+            )
+        ),
         (lambda x: gradcli.maximum(x), "missing 1 required positional argument: 'other'"),
         (lambda x: gradcli.dot(x), "missing 1 required positional argument: 'tensor'"),
         (lambda x: gradcli.lerp(x, x, 0.5, 1), "positional arguments but 4 were given"),

@@ -234,6 +234,28 @@ def test_halves_do_not_overflow_on_the_way():
     assert c(np.array([300.0], np.float16)) == np.float16(300.0) ** -2 > 0
 
 
+def test_far_from_0_the_slopes_of_complex_silu_are_those_of_x_and_of_0():
+    for dtype in (torch.complex64, torch.complex128):
+        x = torch.tensor([1000 + 30j, -1000 + 3j, 100 - 30j, -90 + 2j], dtype=dtype)
+        one = torch.ones_like(x)
+        out, tangent = torch.func.jvp(F.silu, (x,), (one,))
+        (slope,) = torch.autograd.grad(F.silu(x.requires_grad_()), x, one)
+        wanted = [1.0, 0.0, 1.0, 0.0]
+        for found in (out / x, torch.sigmoid(x), tangent, slope):
+            np.testing.assert_allclose(found.detach().numpy(), wanted, atol=1e-30)
+
+
+def test_an_exponent_without_dimensions_is_as_exact_as_what_it_scales():
+    x = torch.tensor([0.3], dtype=torch.float64)
+    for dtype in (torch.float16, torch.float32):
+        power = torch.tensor(-0.5, dtype=dtype, requires_grad=True)
+        out = torch.ldexp(x, power)
+        out.sum().backward()
+        assert out.item() == pytest.approx(0.3 / math.sqrt(2), rel=1e-15)
+        assert power.grad.dtype is dtype
+    assert torch.ldexp(x.float(), power.double()).dtype is torch.float32
+
+
 def test_one_to_any_power_is_one():
     x = torch.tensor([complex(INF, 0), complex(0, NAN), 2 - 1j], requires_grad=True)
     (slope,) = torch.autograd.grad((1.0**x).real.sum(), x)

@@ -359,7 +359,7 @@ def arange(
         raise RuntimeFault("E0303", f"unsupported range: {start} -> {end}")
     signed = step > 0 or step < 0  # NaN is neither
     if target is dtypes.int64 and signed:
-        start, end, step = (target.entry(int(v)) for v in (start, end, step))
+        start, end, step = (target.entry(v) for v in (start, end, step))
         if not step:  # PyTorch finds it later than a step that was given as 0
             raise ValueFault("E0303", "step must be nonzero")
     if not signed or (end - start) * step < 0:
@@ -372,7 +372,7 @@ def arange(
         raise RuntimeFault("E0303", "invalid size, possible overflow?")
     charge_shape((count,), target.itemsize)
     if target.kind < 2:
-        start, step = int(start), int(step)
+        start, step = dtypes.int64.entry(start), dtypes.int64.entry(step)
     # NumPy's arange adds up a step that was rounded: of -1, 1, 0.1 it makes no 0.
     numbers = start + step * np.arange(count)
     return finish(numbers.astype(target.numpy), target, requires_grad, device)

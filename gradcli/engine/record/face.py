@@ -189,24 +189,25 @@ def _text(
 def looking(function: Callable[..., Any], name: str = "", out: bool = False) -> Any:
     """A function of any number of arguments: those with a name are looked at and given as they are.
 
-    Of ``*tensors`` each is a tensor.
+    Of ``*several: Tensor`` each is a tensor.
     """
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    inner: Any = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None)
     if code is None:
         return function
     takes = of_any_number(function, name or function.__name__)
-    several = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][:1] == ("tensors",)
+    rest = (*code.co_varnames, "")[code.co_argcount + code.co_kwonlyargcount]
+    tensors_alone = inner.__annotations__.get(rest) == "Tensor"
     given_order = any(takes.kinds.get(n) for n in takes.order)
     ordinary: set[tuple[str, type]] = set()
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         target = options.pop("out", None) if out and options else None
-        if several:
-            given = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
-            for place, value in enumerate(given):
+        if tensors_alone:
+            for place, value in enumerate(args):
                 if not hasattr(value, _RANK):
-                    raise not_a("Tensor", function.__name__, "tensors", place + 1, value)
+                    raise not_a("Tensor", function.__name__, rest, place + 1, value)
         named = dict(zip(takes.order, args, strict=False)) if given_order else {}
         named.update(options)
         for name, value in named.items():

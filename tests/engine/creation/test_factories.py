@@ -237,6 +237,8 @@ def test_filled_ranges_and_identity():
 @family("code, call", [
         ("E0303", lambda: torch.zeros(-1)), ("E0303", lambda: torch.zeros(1.5)),
         ("E0303", lambda: torch.arange(0, 5, -1)), ("E0303", lambda: torch.arange(0, 5, 0)),
+        ("E0309", lambda: torch.arange(0, 5, np.inf, dtype=torch.int64)),
+        ("E0309", lambda: torch.arange(0, 5, 1e30, dtype=torch.uint8)),
         ("E0303", lambda: torch.tensor([[1.0], [1.0, 2.0]])),
             ("E0303", lambda: torch.from_numpy([1.0])),
         ("E0309", lambda: torch.from_numpy(np.array(["a"]))),

@@ -140,6 +140,7 @@ def test_out_is_where_pytorch_has_one():
     for function, *more in (
         (torch.isnan,), (torch.flip, (0,)), (torch.roll, 1), (torch.clone,), (torch.chunk, 2),
         (torch.reshape, (2,)), (torch.t,), (torch.rsub, 1), (torch.argsort,), (torch.meshgrid,),
+        (torch.relu,),
     ):  # fmt: skip
         with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
             function(x, *more, out=torch.empty(0))
