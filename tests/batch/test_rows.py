@@ -136,6 +136,26 @@ def test_the_numbers_of_the_engine(text):
             np.testing.assert_allclose(mine, engine, rtol=1e-9, atol=1e-12)
 
 
+CAUGHT = "try:\n    q = sum(inv(A))\nexcept RuntimeError:\n    q = 7.0\nq*t"
+
+
+@family("text", [CAUGHT, "amax(arange(3))**sum(inv(A))*t"])
+@pytest.mark.parametrize("singular", [0, 2])
+def test_a_row_that_fails_does_not_say_what_others_do(text, singular):
+    """The first row shows a path: one with a singular matrix showed every row its handler's."""
+    A = ARRAYS["A"][:20, :3, :3].copy()
+    A[singular] = 0
+    rows = check_bits(text, {"A": A, "t": np.ones(20)}, ONE_BY_ONE)
+    slow = evaluator(text)
+    for p in (0, 1, 2, 3):
+        try:
+            value, _ = slow.row({"A": A[p], "t": np.float64(1)}, p + 1)
+        except Fault as fault:
+            assert rows[p] == fault.code
+            continue
+        np.testing.assert_allclose(np.frombuffer(rows[p][0]), value, rtol=1e-12)
+
+
 def test_slopes_of_powers_have_the_bits_of_the_engine():
     columns = {n: np.abs(SCALARS[n][20:140]) + 0.1 for n in "abt"}
     for group in evaluator(text := "a**2.5 + t**-3 + a**b").of_columns(columns, 120).groups:
