@@ -77,6 +77,7 @@ VECTORS = [
     "mean(y)*sum(x)", "x[0]*x[1] - sum(x[2:])", "sum(inv(A))", "max(x)", "std(y)",
     "c = tensor([1.0, 2.0])\nv = a*c\nb if b > 0 else sum(v)",  # an array that one path reads
     "sum(cumsum(y, 0)**2)", "sum(x if x[0] > 0 else w)", "sum(sort(x)[0]*w)", "trace(A @ A.T)",
+    "sum(kron(A[:3, :3], A[:3, :3]))",  # its gradient adds along two dimensions that lie apart
 ]  # fmt: skip
 
 
