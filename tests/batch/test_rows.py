@@ -193,7 +193,7 @@ def test_what_no_row_can_satisfy_is_one_error():
     for options, said in (
         ({"wrt": ["z"]}, "'z' is not a variable"), ({"id": "nr"}, "--id nr"),
         ({"where": "q > 1"}, "`q`, which --where reads"), ({"constants": {"y": 1.0}}, "--const y"),
-        ({"where": "x >"}, "--where"),
+        ({"where": "x >"}, "--where"), ({"where": "x = 1"}, "sets a variable"),
     ):  # fmt: skip
         with pytest.raises(Fault) as caught:
             output_of("x*y", "x,y\n1,2\n", "csv", **options)
