@@ -33,6 +33,9 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_HEADER_LIMIT = 10_000
 _INF = float("inf")
+_LONG_LINE = 1 << 16
+_CELL = 64
+"""Bytes that a cell takes as text."""
 
 
 class _Trouble(Exception):
@@ -291,6 +294,8 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
             continue
         if split is None:
             split = _splitter(line)
+        if len(line) > _LONG_LINE:
+            check_bytes(1 + max(map(line.count, ",;\t ")), _CELL, max_bytes)
         cells = split(line)
         if not width:
             width = len(cells)
