@@ -155,7 +155,8 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     if (kind, itemsize) not in _NPY_TYPES:
         raise _Trouble(f"{shown} holds {dtype}, which are not numbers read here")
     count = math.prod(shape)
-    check_bytes(count, max(itemsize, 8), max_bytes)
+    copies = 1 if dtype.isnative else 2
+    check_bytes(count, max(itemsize * copies, 8), max_bytes)
     if stream.tell() + count * itemsize > available:
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
     data = bytearray(count * itemsize)
