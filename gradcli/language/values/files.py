@@ -370,6 +370,8 @@ def _column(part: str | None, header: list[str] | None, width: int, shown: str) 
     if not part:
         return None
     if header is not None and part in header:
+        if header.count(part) > 1:
+            raise _Trouble(f"{shown} has several columns {_shown(part)}", "its index, from 0")
         return header.index(part)
     if re.fullmatch(r"-?\d{1,9}", part) and -width <= int(part) < width:
         return int(part) % width
