@@ -18,6 +18,7 @@ A number, nested lists of numbers, or a string with a value form (``"1,2;3,4"``,
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -132,11 +133,8 @@ def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON (``object_pairs_hook``). Raises Twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise Twice(name)
-            seen.add(name)
+        ((most, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise Twice(most)
     return found
 
 

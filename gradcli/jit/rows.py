@@ -77,15 +77,13 @@ class PathCode:
 
     The guards are those of the decisions that were not asked for.
 
-    ``code`` gives the value and the gradients; None where the function cannot be traced, and
-    ``reason`` says why. ``chooses``: an infinity in a gradient may come from a branch of ``where``
-    that is not taken, which only the engine knows. ``failed``: the row itself fails on the path,
-    which says nothing of others.
+    ``code`` gives the value and the gradients; None where the function cannot be traced.
+    ``chooses``: an infinity in a gradient may come from a branch of ``where`` that is not taken,
+    which only the engine knows. ``failed``: the row itself fails, which says nothing of others.
     """
 
     guards: list[tuple[RowCode | None, bool]] = field(default_factory=list)
     code: RowCode | None = None
-    reason: str = ""
     chooses: bool = False
     failed: bool = False
     nbytes: int = 0
@@ -124,7 +122,6 @@ def path_of(
     except (Exception, NotTraceable) as why:  # whatever it is, the engine gives the exact error
         found.code = None
         found.failed = isinstance(why, FailedOnExample)
-        found.reason = f"{type(why).__name__}: {why}"
     for value, taken in trace.met[len(asked) :]:
         try:
             guard = RowCode(_program(trace, len(arrays), [value]), trace)

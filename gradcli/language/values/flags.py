@@ -166,8 +166,8 @@ def _cast(reader: Reader, value: np.ndarray, dtype: np.dtype, start: int, end: i
     source = value.dtype
     if source == dtype:
         return value
-    checks = 3  # bytes for each number, of what is found out about the results
-    check_bytes(value.size, source.itemsize + dtype.itemsize + checks, reader.max_bytes)
+    # Both are held, and three bytes a number of what is found out about the results.
+    check_bytes(value.size, source.itemsize + dtype.itemsize + 3, reader.max_bytes)
     with np.errstate(all="ignore"):
         result = value.real.astype(dtype) if dtype.kind != "c" else value.astype(dtype)
         if source.kind == "c" and dtype.kind != "c":
