@@ -38,6 +38,7 @@ from gradcli.engine.creation.factories import as_tensor, tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.diagnostics.render import closest, did_you_mean
 from gradcli.language.diagnostics.runtime import placed
+from gradcli.language.names import settings
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
@@ -166,6 +167,7 @@ class JobWorker:
                 problem = placed(fault, prepare("0"), [])
             finally:
                 put_back(budget)
+                settings.put_back()  # a closed form may have drawn numbers without a run
             failed.append((place, number))
             lines.append(error_line(number, id, problem))
         body = "".join(lines).encode()

@@ -83,8 +83,13 @@ class Plan:
             if node.guard is None and node.path is None:
                 example = 0 if rows is None else int(rows[0])
                 watch(example)
-                self._explore(node, [c[example] for c in columns], taken)
+                failed = self._explore(node, [c[example] for c in columns], taken)
                 watch(-1)
+                if failed:  # the next row shows what the path is
+                    left.append(np.array([example]))
+                    if len(rest := _some(rows, count)[1:]):
+                        work.append((node, rest, taken))
+                    continue
             number = count if rows is None else len(rows)
             mine = columns if number == count else [c[rows] for c in columns]
             if node.path is not None:
@@ -93,7 +98,7 @@ class Plan:
             assert node.guard is not None
             try:
                 answer = node.guard(mine, number)[0].reshape(number).astype(bool)
-            except Exception:  # the engine gives the exact error
+            except (Exception, NotTraceable):  # the engine gives the exact error
                 left.append(_some(rows, number))
                 continue
             for side in (False, True):
@@ -104,8 +109,11 @@ class Plan:
         empty = np.empty(0, np.int64)
         return parts, np.concatenate(left) if left else empty
 
-    def _explore(self, node: _Node, row: list[Any], taken: tuple[bool, ...]) -> None:
+    def _explore(self, node: _Node, row: list[Any], taken: tuple[bool, ...]) -> bool:
+        """Follow the path of a row from ``node``, unless the row itself fails there: True then."""
         path = path_of(self.function, row, self.wanted, self.cotangent, taken)
+        if path.failed:
+            return True
         if path.code is not None:
             numbers = sum(int(np.prod(shape)) for shape, _ in path.outputs)
             if numbers > self.most or path.nbytes > min(self.memory, 8 * MOST_NUMBERS):
@@ -119,6 +127,7 @@ class Plan:
             self._nodes += 1
         node.path = path
         self._nodes += 1
+        return False
 
     def _run(
         self, path: PathCode, columns: Sequence[np.ndarray], rows: np.ndarray | None, count: int,

@@ -18,6 +18,7 @@ A number, nested lists of numbers, or a string with a value form (``"1,2;3,4"``,
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -124,18 +125,16 @@ def _checked(line: str | None) -> str:
 # ---- JSON lines ----------------------------------------------------------------------------------
 
 
-class _Twice(Exception):
+class Twice(Exception):
     """A name that an object holds twice; ends the parse."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON (``object_pairs_hook``). Raises Twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise _Twice(name)
-            seen.add(name)
+        ((most, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise Twice(most)
     return found
 
 
@@ -146,13 +145,13 @@ def _constant(word: str) -> Any:
 def _decoder() -> Callable[[str], Any]:
     import json
 
-    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
+    return json.JSONDecoder(object_pairs_hook=without_twins, parse_constant=_constant).decode
 
 
 def _parsed(decode: Callable[[str], Any], line: str) -> Any:
     try:
         return decode(line)
-    except _Twice as twice:
+    except Twice as twice:
         raise ValueFault(
             "E0924", f"the field {shown(str(twice))} stands twice", help="keep one of them"
         ) from None

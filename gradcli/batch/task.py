@@ -343,6 +343,9 @@ def _condition(task: Task, constants: Mapping[str, Any]) -> Evaluator:
     options = {k: v for k, v in task.options.items() if k in ("dtype", "seed")}
     try:
         program = prepare(Source(task.where or "", "--where"))
+        if program.names.last_assigned:  # what it gives would hold for every row
+            said = f"{task.where} sets a variable; a condition compares"
+            raise ValueFault("E0910", said, help="write == for equal")
         mine = {n: v for n, v in constants.items() if program.takes(n)}
         return Evaluator(program, grad=False, limits=task.limits, constants=mine, **options)
     except Fault as fault:

@@ -250,7 +250,7 @@ def read_flag(
     try:
         value = read_value(
             text, dtype="float64", evaluate=_constant, stdin=stdin, allow_files=files,
-            max_bytes=MAX_BYTES if most is None else most,
+            max_bytes=(watchdog.memory() or MAX_BYTES) if most is None else most,
         )  # fmt: skip
     except ValueFormFault as problem:
         fault = FlagFault(problem.code, f"--{name}: {problem.message}", help=problem.help)
@@ -292,8 +292,11 @@ def _constant(text: str) -> Any:
 
 
 def from_json(option: str, file: str) -> Any:
-    """What a JSON file holds. Raises ValueFault (E0904), for digits that overflow too."""
+    """What a JSON file holds. Raises ValueFault (E0904), for digits that overflow too, and (E0924)
+    for a name that stands twice."""
     import json  # needed by --vars and --against-file only
+
+    from gradcli.batch.readers import Twice, without_twins
 
     def finite(text: str) -> float:
         number = float(text)
@@ -301,8 +304,15 @@ def from_json(option: str, file: str) -> Any:
             raise OverflowError(text)
         return number
 
+    text = read_text(file)
+    if len(text.encode()) > _MOST:
+        mend = "large arrays are read as a value: --x @x.npy"
+        raise ValueFault("E0904", f"{option} {file} is larger than 4 MiB", help=mend)
     try:
-        return json.loads(read_text(file), parse_float=finite)
+        return json.loads(text, parse_float=finite, object_pairs_hook=without_twins)
+    except Twice as name:
+        said = f"{option} {file}: {str(name)[:60]!r} stands twice"
+        raise ValueFault("E0924", said, help="keep one of them") from None
     except OverflowError as number:
         problem = f"{str(number)[:20]} is too large for float64"
         raise ValueFault("E0904", f"{option} {file}: {problem}", help="write Infinity") from None

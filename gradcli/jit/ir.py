@@ -22,13 +22,18 @@ from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.transforms.tracer import Operand
 
 
-class NotTraceable(Exception):
+class NotTraceable(BaseException):
     """A function does what a program of operators cannot say: it runs eagerly instead.
 
-    ``at`` is where a program does it, as offsets in its text, where that is known.
+    ``at`` is where a program does it, as offsets in its text, where that is known. No handler of
+    ``Exception`` takes it: one in the function would go down a path that no run on values takes.
     """
 
     at: tuple[int, int] | None = None
+
+
+class FailedOnExample(NotTraceable):
+    """An operator fails on the values that a function is traced with; on others it may not."""
 
 
 def refusing(what: str) -> Any:

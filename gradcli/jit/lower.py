@@ -68,7 +68,7 @@ def lower(
     try:
         with enable_grad(), np.errstate(all="ignore"):
             return work.program(given, by, of)
-    except Exception as fault:  # the engine finds the same one
+    except (Exception, NotTraceable) as fault:  # the engine finds the same one
         why = fault if isinstance(fault, NotTraceable) else NotTraceable(
             f"{type(fault).__name__}: {fault}")  # fmt: skip
         why.at = None if work.node is None else (work.node.start, work.node.end)

@@ -27,7 +27,7 @@ from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.grad_mode import no_grad
 from gradcli.jit import blocks, derive
 from gradcli.jit.emit import Block, Emitter
-from gradcli.jit.ir import NotTraceable, Pack, Program, Value
+from gradcli.jit.ir import FailedOnExample, NotTraceable, Pack, Program, Value
 from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Trace, Traced
 from gradcli.jit.unroll import written_out
@@ -77,15 +77,15 @@ class PathCode:
 
     The guards are those of the decisions that were not asked for.
 
-    ``code`` gives the value and the gradients; None where the function cannot be traced, and
-    ``reason`` says why. ``chooses``: an infinity in a gradient may come from a branch of ``where``
-    that is not taken, which only the engine knows.
+    ``code`` gives the value and the gradients; None where the function cannot be traced.
+    ``chooses``: an infinity in a gradient may come from a branch of ``where`` that is not taken,
+    which only the engine knows. ``failed``: the row itself fails, which says nothing of others.
     """
 
     guards: list[tuple[RowCode | None, bool]] = field(default_factory=list)
     code: RowCode | None = None
-    reason: str = ""
     chooses: bool = False
+    failed: bool = False
     nbytes: int = 0
     outputs: list[tuple[tuple[int, ...], np.dtype]] = field(default_factory=list)
 
@@ -119,9 +119,9 @@ def path_of(
         found.outputs = [(tuple(v.shape), v.dtype.numpy) for v in outputs]
         found.chooses = wanted is not None and any(i.op.masks for i in trace.tape)
         found.nbytes = sum(math.prod(i.out.shape) * i.out.dtype.itemsize for i in trace.tape)
-    except Exception as why:  # whatever it is, the engine gives the exact error
+    except (Exception, NotTraceable) as why:  # whatever it is, the engine gives the exact error
         found.code = None
-        found.reason = f"{type(why).__name__}: {why}"
+        found.failed = isinstance(why, FailedOnExample)
     for value, taken in trace.met[len(asked) :]:
         try:
             guard = RowCode(_program(trace, len(arrays), [value]), trace)

@@ -20,7 +20,8 @@ from gradcli.engine.grad_mode import current, enable_grad
 from gradcli.engine.record.apply import _promoted as promoted
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.jit.ir import Instruction, NotTraceable, Value
+from gradcli.jit.ir import FailedOnExample, Instruction, NotTraceable, Value
+from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.transforms.tree import flatten
@@ -182,8 +183,7 @@ class Trace:
             ))  # fmt: skip
             if key in _types:
                 return (*_types[key], None)
-        with np.errstate(all="ignore"):
-            example = op.compute(*(self.example(a) for a in operands), **params)
+        example = _computed(op, [self.example(a) for a in operands], params)
         found = np.shape(example), dtypes.dtype_of(np.asarray(example))
         if key is not None:
             if len(_types) > 10_000:
@@ -196,19 +196,29 @@ class Trace:
         if value.__class__ is not Value or value.example is not None:
             return value.example if value.__class__ is Value else value
         stack: list[Any] = [value]
-        with np.errstate(all="ignore"):
-            while stack:
-                ins = stack[-1].source
-                missing = [a for a in ins.inputs() if a.example is None]
-                if missing:
-                    stack += missing
-                    continue
-                out = stack.pop()
-                if out.example is None:
-                    charge_shape(out.shape, out.dtype.itemsize)
-                    given = (a.example if a.__class__ is Value else a for a in ins.args)
-                    out.example = ins.op.compute(*given, **ins.params)
+        while stack:
+            ins = stack[-1].source
+            missing = [a for a in ins.inputs() if a.example is None]
+            if missing:
+                stack += missing
+                continue
+            out = stack.pop()
+            if out.example is None:
+                charge_shape(out.shape, out.dtype.itemsize)
+                given = [a.example if a.__class__ is Value else a for a in ins.args]
+                out.example = _computed(ins.op, given, ins.params)
         return value.example
+
+
+def _computed(op: Operator, args: list, params: dict) -> Any:
+    """What an operator makes of the example. Raises FailedOnExample, LimitFault."""
+    try:
+        with np.errstate(all="ignore"):
+            return op.compute(*args, **params)
+    except LimitFault:
+        raise
+    except Exception as fault:
+        raise FailedOnExample(f"{type(fault).__name__}: {fault}") from fault
 
 
 def _entry_dtype(op: Operator, operands: list, params: dict, frozen: Any) -> Any:

@@ -128,6 +128,13 @@ def test_a_poison_job_costs_only_itself():
     assert all(data(r["value"]) == 9 for r in found[::2])
 
 
+def test_what_a_closed_form_draws_is_its_own():
+    drawn = {"program": "import random\nrandom.random()*x", "vars": {"x": 2}}
+    text = "import random\nrandom.seed(3)\nq = random.random()\nx*x"
+    seeds = {"program": text, "vars": {"x": 2}, "command": "diff"}
+    assert data(jobs(seeds, drawn)[1]["value"]) == data(jobs(drawn)[0]["value"])
+
+
 def test_the_same_bytes_from_processes():
     lines = [
         {"id": i, "expr": ["x^2", "sin(x)*y", "x+", "randn(3) @ v"][i % 4],

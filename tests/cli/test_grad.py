@@ -363,3 +363,13 @@ def test_why_there_is_no_derivative_is_said(cli):
         assert found[place] == {} and found["warnings"] == [said]
     assert "the program has no variable" in cli("vjp", "2 + 1").err
     assert "nothing is recorded" in cli("explain", "2*n", "--n", "int:3").out
+
+
+def test_a_json_file_is_read_whole_or_not_at_all(cli, tmp_path):
+    file = tmp_path / "v.json"
+    file.write_text('{"x": 1, "x": 2}')
+    done = cli("eval", "x", "--vars", "v.json")
+    assert done.code == 2 and "E0924" in done.err and "'x' stands twice" in done.err
+    file.write_text('{"x": 1}' + " " * (4 << 20) + "}")  # what follows was never looked at
+    done = cli("eval", "x", "--vars", "v.json")
+    assert done.code == 2 and "larger than 4 MiB" in done.err

@@ -293,3 +293,22 @@ def test_values_of_flags_and_files_count_against_the_memory_limit(cli, tmp_path)
     assert cli("eval", "sum(ones(200000))", "--max-mem", size).code == 0
     both = cli("eval", "sum(x*y)", "--x", "@a.npy", "--y", "@a.npy", "--max-mem", "2M")
     assert both.code == 3
+
+
+def test_what_a_file_takes_to_be_read_is_refused_before(cli, tmp_path):
+    import numpy as np
+
+    np.save(tmp_path / "a.npy", np.ones(200_000))
+    for words in (("diff", "sum(x)"), ("vjp", "2*x", "--x", "1"), ("jvp", "x", "--x", "1")):
+        option = {"diff": "--x", "vjp": "--cotangent", "jvp": "--along"}[words[0]]
+        done = cli(*words, option, "@a.npy" if words[0] != "jvp" else "x=@a.npy", "--max-mem", "1M")
+        assert done.code == 3 and "refusing to allocate" in done.err, words
+    columns = np.ones((400, 500), order="F")
+    for array in (columns, np.ones(200_000, ">f8"), np.ones(200_000, "f4")):
+        np.save(tmp_path / "a.npy", array)  # to be turned into rows, bytes turned, doubles: a copy
+        for size, code in (("2M", 3), ("4M", 0)):
+            done = cli("eval", "sum(x)", "--x", "@a.npy", "--max-mem", size)
+            assert done.code == code and ("refusing" in done.err) == (code == 3), array.dtype
+    (tmp_path / "wide.csv").write_text(",".join(["1.5"] * 100_000))  # as texts eight times that
+    assert cli("eval", "sum(x)", "--x", "@wide.csv", "--max-mem", "4M").code == 3
+    assert cli("eval", "sum(x)", "--x", "@wide.csv", "--max-mem", "8M").code == 0

@@ -93,6 +93,22 @@ def test_what_cannot_be_traced_runs_on_the_engine(function):
         c.code(2.0)
 
 
+@pytest.mark.parametrize(
+    "inner", [lambda x: x * float(x), lambda x: x if x > 0 else 2 * x,
+              lambda x: gradcli.linalg.inv(gradcli.stack([x, x * 0, x * 0, x]).reshape(2, 2)).sum()]
+)  # fmt: skip
+def test_a_handler_in_the_function_does_not_catch_what_only_tracing_raises(inner):
+    def function(x):
+        try:
+            return inner(x)
+        except Exception:
+            return 7 * x
+
+    c = gradcli.compile(function)
+    for x in (0.0, 2.0, -2.0):
+        assert c(x) == eager.value(function, [x], False)
+
+
 def test_random_numbers_and_prints_run_in_every_call(capsys):
     c = gradcli.compile(lambda x: x + gradcli.rand(2, dtype=gradcli.float64))
     assert c(0.0).tolist() != c(0.0).tolist()

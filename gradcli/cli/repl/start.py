@@ -82,7 +82,7 @@ def _talk(
 
     stream = standard_input()
     if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="replace")
+        stream.reconfigure(encoding="utf-8", errors="replace")  # as other commands read it
     shell = make()
     shell.begin(rng, given)
     read_lines(shell, _lines(stream, interrupts))

@@ -33,6 +33,9 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_HEADER_LIMIT = 10_000
 _INF = float("inf")
+_LONG_LINE = 1 << 16
+_CELL = 64
+"""Bytes that a cell takes as text."""
 
 
 class _Trouble(Exception):
@@ -152,7 +155,8 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     if (kind, itemsize) not in _NPY_TYPES:
         raise _Trouble(f"{shown} holds {dtype}, which are not numbers read here")
     count = math.prod(shape)
-    check_bytes(count, max(itemsize, 8), max_bytes)
+    copies = 1 if dtype.isnative else 2
+    check_bytes(count, max(itemsize * copies, 8), max_bytes)
     if stream.tell() + count * itemsize > available:
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
     data = bytearray(count * itemsize)
@@ -291,6 +295,8 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
             continue
         if split is None:
             split = _splitter(line)
+        if len(line) > _LONG_LINE:
+            check_bytes(1 + max(map(line.count, ",;\t ")), _CELL, max_bytes)
         cells = split(line)
         if not width:
             width = len(cells)
@@ -364,6 +370,8 @@ def _column(part: str | None, header: list[str] | None, width: int, shown: str) 
     if not part:
         return None
     if header is not None and part in header:
+        if header.count(part) > 1:
+            raise _Trouble(f"{shown} has several columns {_shown(part)}", "its index, from 0")
         return header.index(part)
     if re.fullmatch(r"-?\d{1,9}", part) and -width <= int(part) < width:
         return int(part) % width

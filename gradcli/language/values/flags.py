@@ -122,6 +122,8 @@ def _read(reader: Reader, start: int, end: int, dtype: np.dtype) -> np.ndarray |
         value = _reshape(reader, value, shape, shape_span)
     if value.ndim == 0:
         return value[()]
+    if not value.flags.c_contiguous:
+        check_bytes(value.size, 2 * value.itemsize, reader.max_bytes)
     return np.ascontiguousarray(value)
 
 
@@ -159,7 +161,8 @@ def _cast(reader: Reader, value: np.ndarray, dtype: np.dtype, start: int, end: i
     source = value.dtype
     if source == dtype:
         return value
-    check_bytes(value.size, dtype.itemsize, reader.max_bytes)
+    # Both are held, and three bytes a number of what is found out about the results.
+    check_bytes(value.size, source.itemsize + dtype.itemsize + 3, reader.max_bytes)
     with np.errstate(all="ignore"):
         result = value.real.astype(dtype) if dtype.kind != "c" else value.astype(dtype)
         if source.kind == "c" and dtype.kind != "c":

@@ -6,6 +6,7 @@ all others: there 5,000 halves of 1 make 2,048, and 20 million single ones 16,77
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,6 +45,8 @@ def accurate_sum(x: Any, axes: int | Sequence[int] | None = None, keepdims: bool
         return _add(x, axis=axes, keepdims=keepdims)
     given = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
     gone = {axis % x.ndim for axis in given}
+    if math.prod([x.shape[axis] for axis in gone]) <= FEW:
+        return _add(x, axis=axes, keepdims=keepdims)  # as in fewer rows: the same bits
     first = x.ndim
     while first - 1 in gone and x.flags.c_contiguous:
         first -= 1  # dimensions that lie together are one

@@ -1,5 +1,6 @@
 """``gradcli repl`` on a pipe: its streams and its exit code."""
 
+import io
 import re
 
 from gradcli.cli import watchdog
@@ -69,6 +70,12 @@ def test_a_block_whose_head_is_wrong_is_one_error(piped):
 def test_bytes_that_are_no_text(piped):
     done = piped("repl", stdin=b"\xff\xfe\n1\n\x00\n2\n'\xff'\n")
     assert "1\n2\n" in done.out and done.err.count("E0114") == 2 and done.code == 1
+
+
+def test_a_session_is_read_as_programs_are(cli, monkeypatch):
+    """Whatever PYTHONIOENCODING says, which no other command's input follows."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"1\n"), "utf-16"))
+    assert cli("repl").out == "1\n"
 
 
 def test_what_is_shown_is_inert(piped, tmp_path):

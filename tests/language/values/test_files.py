@@ -112,6 +112,7 @@ def refused(text: str, **options: object) -> ValueFormFault:
         ("@m.csv:t", "has no column t", "columns 0 to 1"),
         ("@h.csv:x", "has no column x", "it has t, y,z, 2020"),
         ("@m.csv:9", "has no column 9", None),
+        ("@twins.csv:x", "has several columns x", "index"),
         ("@a\0b.csv", "it cannot be opened", None),
         ("@bad.csv", "bad.csv line 3, column 2 is not a number", "nan"),
         ("@gap.csv", "gap.csv line 1, column 2 is empty", "nan"),
@@ -129,6 +130,7 @@ def test_troubles_with_files(folder, text, message, help):
     (folder / "folder.csv").mkdir()
     (folder / "bad.csv").write_text("x,y\n1,2\n3,four\n")
     (folder / "gap.csv").write_text("1,,2\n")
+    (folder / "twins.csv").write_text("x,x\n1,2\n")
     (folder / "slip.csv").write_text("1,2o\n3,4\n")
     (folder / "ragged.csv").write_text("1,2\n3\n")
     (folder / "empty.csv").write_text("\n# nothing\n")
