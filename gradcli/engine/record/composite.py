@@ -32,17 +32,19 @@ _FREED = frozenset(
 """Nodes that save an input or places in PyTorch, and are freed with those."""
 
 
-def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = False) -> Any:
+def called(
+    value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = False, turned: bool = False
+) -> Any:
     """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone, and a
     target that was written to where nothing is recorded.
 
     PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
     quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
     are given: what its own kernel computes of these, but for a ``view``, is none of what it was
-    composed of. Numbers
-    among them have no place in PyTorch's node; None holds a place. ``leads`` is
-    an input to which the gradient still leads where the slope does not change with it, or several,
-    of which the first recorded one counts: see ``piecewise_linear``.
+    composed of; one operator that takes them in another order has them ``turned``. Numbers among
+    them have no place in PyTorch's node; None holds a place. ``leads`` is an input to which the
+    gradient still leads where the slope does not change with it, or several, of which the first
+    recorded one counts: see ``piecewise_linear``.
     """
     edge = None
     if isinstance(value, Plain):
@@ -52,6 +54,8 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = 
     if edge is not None and not edge.leaf and mode.grad:
         params = more(edge).params
         params["called"] = name
+        if turned:
+            params["turned"] = True
         if name in _FREED:
             runs_once(value)
         for lead in leads if leads.__class__ is tuple else (leads,):
