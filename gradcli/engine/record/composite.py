@@ -24,8 +24,10 @@ _FREED = frozenset(
         "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce "
         "IndexReduce NllLoss NllLoss2D FftR2C ReflectionPad1D ReflectionPad2D ReflectionPad3D "
         "ReplicationPad1D ReplicationPad2D ReplicationPad3D MaxPool2DWithIndices AdaptiveMaxPool2D "
-        "MaxPool3DWithIndices AdaptiveMaxPool3D FractionalMaxPool2D FractionalMaxPool3D",
+        "MaxPool3DWithIndices AdaptiveMaxPool3D FractionalMaxPool2D FractionalMaxPool3D Addcdiv "
+        "Sgn",
         "Median Nanmedian Scatter IndexFill",
+        "Div",
     ))
     for name in names.split()
 )  # fmt: skip
@@ -152,9 +154,17 @@ def formatted(value: Any, *inputs: Any, gapless: bool = False, lone: bool = Fals
 
 def runs_once(value: Any) -> Any:
     """``value``, whose node is freed after backward, as PyTorch's is, though it saves no tensor."""
-    if isinstance(value, Plain) and value.edge is not None and not value.edge.saved:
-        value.edge.saved = (None, None, None)
+    edge = value.edge if isinstance(value, Plain) else None
+    if edge is not None and not edge.saved:
+        edge.saved = (None, None, None)
+        if edge.step is not None and edge.op.entrywise:  # which is for such as are never freed
+            edge.__class__ = _without_step(edge.__class__)
     return value
+
+
+@functools.cache
+def _without_step(cls: type) -> type:
+    return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "step": None})
 
 
 def lasting(value: Any) -> Any:
