@@ -81,7 +81,9 @@ def factor(name: str, value: Any, *operands: Any) -> Any:
 def rsub(input: Any, other: Operand, alpha: Any = 1) -> Any:
     """``other - alpha * input``."""
     out = sub(other, input, alpha=alpha)
-    return called(out, "RsubBackward0", input, other) if isinstance(other, Plain) else out
+    if not isinstance(other, Plain):
+        return out
+    return called(out, "RsubBackward0", input, other, turned=True)
 
 
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Any:

@@ -196,7 +196,7 @@ def masked_fill(input: Any, mask: Any, value: Operand) -> Any:
     meeting_shape(mask.shape, input.shape)
     value = _filling(input, value, "masked_fill_")
     name = f"MaskedFillBackward{isinstance(value, Plain):d}"
-    return called(rowwise(O["where"](mask, value, input)), name, input, value)
+    return called(rowwise(O["where"](mask, value, input)), name, input, value, turned=True)
 
 
 def _filling(input: Any, value: Any, name: str) -> Any:

@@ -1,7 +1,8 @@
 """Modules as functions of their parameters: ``func.functional_call``, ``func.stack_module_state``.
 
-A call with other values writes them into the modules' own places for its duration, so that a value
-may be anything that a tensor may: a batch of ``vmap``, a tangent, a tensor being differentiated.
+A call with other values puts them in the modules' own places for its duration, so that a value may
+be anything that a tensor may: a batch of ``vmap``, a tangent, a tensor being differentiated. Other
+threads go on to see what is the modules' own there.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, starmap
+from itertools import starmap
 from operator import methodcaller
 from threading import RLock
 from typing import Any
@@ -50,20 +51,52 @@ def _turn(module: Module) -> Iterator[None]:
         list(back)  # in one step, which no interrupt cuts short
 
 
-def _place(module: Module, path: str, value: Any) -> tuple[Module, str, dict | None]:
-    """Which module a dotted name is in, its own name, and where that holds it as a parameter or a
-    buffer. Raises KeyError for no name, and TypeError for what is no tensor, ``value`` or there."""
+class _Lent(dict[str, Any]):
+    """The parameters or the buffers of a module during a call with values for ``names``: ``lent``
+    to who has the turn, and to other threads the module's ``own``."""
+
+    def __init__(self, own: dict[str, Any], lock: Any) -> None:
+        self.own, self.lent, self.lock, self.names = own, dict(own), lock, set[str]()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (self.copy(),)
+
+    def lend(self, name: str, value: Any) -> None:
+        """Have ``value`` in the place ``name`` for the call."""
+        self.names.add(name)
+        self.lent[name] = value
+
+
+def _asked(name: str) -> Any:
+    def ask(self: _Lent, *given: Any) -> Any:
+        here = self.lock in transformed.turns
+        if here and name in _CHANGES and given[0] not in self.names:
+            getattr(self.own, name)(*given)  # what the call assigns besides is the module's
+        return getattr(self.lent if here else self.own, name)(*given)
+
+    return ask
+
+
+_CHANGES = ("__delitem__", "__setitem__", "pop", "setdefault")
+for _name in vars(dict).keys() - vars(object).keys() - {"__class_getitem__", "fromkeys"}:
+    setattr(_Lent, _name, _asked(_name))
+
+
+def _place(module: Module, path: str, value: Any) -> tuple[Module, str, str | None]:
+    """Which module a dotted name is in, its own name, and among what that has it, parameters or
+    buffers. Raises KeyError for no name, and TypeError for what is no tensor, ``value`` or there.
+    """
     where, _, name = path.rpartition(".")
     inner = module.get_submodule(where)
     if not name:
         raise KeyError('tensor name can\'t be empty string ""')
     if value is not None and not isinstance(value, Slots):
         raise TypeError(f"{value} is not an instance of torch.Tensor")
-    held = next((held for held in (inner._parameters, inner._buffers) if name in held), None)
-    before = None if held is not None else getattr(inner, name, None)
+    kind = next((kind for kind in ("_parameters", "_buffers") if name in vars(inner)[kind]), None)
+    before = None if kind is not None else getattr(inner, name, None)
     if before is not None and not isinstance(before, Slots):
         raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
-    return inner, name, held
+    return inner, name, kind
 
 
 def functional_call(
@@ -77,7 +110,8 @@ def functional_call(
     ``strict`` either raises RuntimeFault (E0304). One dict receives what the module assigned to the
     names in it. Raises AttributeError for a name inside a module that is not there, and TypeError
     for what is no tensor, given or replaced. Threads that call one module, or one inside it, take
-    turns; LimitFault (E0608) where one waits a minute, as for a thread that waits for it.
+    turns; LimitFault (E0608) where one waits a minute, as for a thread that waits for it. To all
+    other threads, those that the call starts as well, the module has its own parameters.
 
     Example:
         >>> import gradcli as torch
@@ -120,31 +154,34 @@ def functional_call(
                     lines.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
             raise bad_value("\n\t".join(lines))
         args = () if args is None else args if isinstance(args, tuple) else (args,)
-        kept: list[tuple[dict, str, Any]] = []  # the last first: one may be there twice
-        paths: list[str] = []
+        kept: list[tuple[dict, str, Any]] = []
+        lent: dict[str, tuple[_Lent, str]] = {}
         attributes: dict[str, tuple[Module, str, Any]] = {}
-        back = chain(starmap(dict.get, kept), starmap(dict.__setitem__, kept))
-        lent = transformed.lent
-        transformed.lent = [*lent, *(value for value in values.values() if value is not None)]
+        back = starmap(dict.__setitem__, kept)
+        before = transformed.lent
+        transformed.lent = [*before, *(value for value in values.values() if value is not None)]
         try:
             for path, value in values.items():
-                inner, name, held = _place(module, path, value)
-                if held is None:
+                inner, name, kind = _place(module, path, value)
+                if kind is None:
                     attributes[path] = inner, name, getattr(inner, name, _MISSING)
                     setattr(inner, name, value)
-                else:
-                    paths.insert(0, path)
-                    kept.insert(0, (held, name, held[name]))
-                    held[name] = value
+                    continue
+                held = vars(inner)[kind]
+                if all(held is not place for place, _ in lent.values()):
+                    kept.append((vars(inner), kind, held))
+                    held = vars(inner)[kind] = _Lent(held, _locks[inner])
+                lent[path] = held, name
+                held.lend(name, value)
             return module(*args, **(kwargs or {}))
         finally:
-            found = [*back]  # in one step: no interrupt leaves a module with values of others
-            transformed.lent = lent
-            now = dict(zip(paths, found, strict=False))
-            for path, (inner, name, before) in reversed(attributes.items()):
+            list(back)  # in one step: no interrupt leaves a module with values of others
+            transformed.lent = before
+            now = {path: place.lent.get(name) for path, (place, name) in lent.items()}
+            for path, (inner, name, was) in reversed(attributes.items()):
                 now[path] = getattr(inner, name, values[path])
-                if before is not _MISSING:
-                    setattr(inner, name, before)
+                if was is not _MISSING:
+                    setattr(inner, name, was)
                 elif hasattr(inner, name):
                     delattr(inner, name)
             if given is parameter_and_buffer_dicts:  # what the module assigned is its next state

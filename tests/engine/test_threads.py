@@ -6,6 +6,7 @@ without an error. Threads switch here as often as Python lets them, so that race
 
 from __future__ import annotations
 
+import copy
 import gc
 import itertools
 import subprocess
@@ -491,6 +492,40 @@ def test_threads_call_one_module_with_values_of_their_own(calls):
     one = torch.ones(1, 1)
     assert together(first, second) == [3.0, 10.0]
     assert module.weight is own
+
+
+def test_a_call_beside_one_with_other_values_has_the_modules_own():
+    begun, seen = threading.Event(), threading.Event()
+
+    class Meeting(torch.nn.BatchNorm1d):
+        def forward(self, x):
+            found = super().forward(x)  # which counts its calls
+            if torch.is_grad_enabled():
+                begun.set()
+                seen.wait(5)
+                self.extra = self.weight
+            return found
+
+    module, x = Meeting(1), torch.tensor([[1.0], [-1.0]])
+    module.register_buffer("extra", None)
+    given = {"weight": torch.full((1,), 3.0), "running_mean": torch.zeros(1)}
+
+    def with_others():
+        return torch.func.functional_call(module, given, x)[0].item()
+
+    def plainly():
+        begun.wait()
+        try:
+            with torch.no_grad():
+                found = module(x), copy.deepcopy(module)(x), module.state_dict()["weight"]
+            return [float(v.reshape(-1)[0]) for v in found]
+        finally:
+            seen.set()
+
+    lent, own = together(with_others, plainly)
+    assert lent == pytest.approx(3.0, abs=1e-4) and own == pytest.approx([1.0] * 3, abs=1e-4)
+    assert module.extra.item() == 3.0  # what the call assigned besides stays
+    assert module.num_batches_tracked.item() == 2 and type(module._parameters) is dict
 
 
 class _Inside(torch.autograd.Function):

@@ -126,6 +126,8 @@ def fitted(node: Node, pulled: Sequence[Any], on: Any) -> list[Any]:
 def shown_places(node: Node) -> list[int | None]:
     """The places in ``node.edges`` of what ``next_functions`` shows; None for more constants."""
     left, found = list(range(len(node.edges))), []
+    if node.extra is not None and "turned" in node.extra.params:
+        left.reverse()
     for edge in shown_edges(node):
         found.append(next((i for i in left if node.edges[i] is edge), None))
         left = [i for i in left if i != found[-1]]

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import Cotangents, Freed, Node, more
+from gradcli.engine.graph.node import Cotangents, Freed, Node, copied, more
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.cotangents import fit
 from gradcli.engine.record.rule_compiler import assemble
@@ -109,11 +109,7 @@ class Choices:
         saved = self.kept.get(node, node.saved)
         known = saved.__class__ is not Freed and not hasattr(saved, "entries")  # nor packed
         if (node.masks or op.kind in MOVES) and known:
-            reduced: Any = object.__reduce_ex__(node, 2)
-            make, kind, (_, slots), *_ = reduced
-            whole = make(*kind)
-            for name, value in (slots | {"saved": saved}).items():
-                setattr(whole, name, value)
+            whole = copied(node, saved=saved)
             if on.__class__ is not Cotangents:
                 on = _uneven(on) * (1 + 1j if is_complex(node) else 1)
             pulled: Any = whole.pull(whole, on)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import current
-from gradcli.engine.graph.node import Freed, Lasting, changed, freed
+from gradcli.engine.graph.node import Freed, Lasting, changed, freed, result_at
 from gradcli.engine.record.apply import saves_inference
 from gradcli.engine.record.saved_tensor_hooks import PackedTensor, SavedTensor
 from gradcli.engine.tensor.storage import Version
@@ -210,4 +210,4 @@ def _unpacked(entry: tuple[Any, Any, Any, Any], node: Any) -> Any:
         raise changed(f"{what} of shape {list(value.shape)}", node, version, then, place)
     if isinstance(value, PackedTensor):
         value = value.tensor()
-    return value if number is None else wrap(value.array, value.dtype, node.port(number))
+    return value if number is None else wrap(value.array, value.dtype, result_at(node).port(number))

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine.custom_function.context import OF_NODE, Context, Store
 from gradcli.engine.grad_mode import current, mode, restore, transformed, unrecorded
-from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Part, placed_number
+from gradcli.engine.graph.node import EMPTY, Cotangents, Extra, Node, Part, more, placed_number
 from gradcli.engine.graph.torch_names import with_namespace
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import share_memory
@@ -85,6 +85,8 @@ class FunctionNode(Node):
         """The user's backward: cotangents of the outputs to those of the tensor arguments."""
         parts = g.parts if g.__class__ is Cotangents else (g,) * len(node.outputs)
         ctx = node.ctx
+        if (node.extra or Extra).past and ctx._gradcli_node() is None:  # a copy, see ``result_at``
+            ctx._gradcli_node = weakref.ref(node)
         zeros = [ctx._gradcli_materialize and i not in node.fixed for i in range(len(parts))]
         given = list(map(_as_given, parts, node.outputs, zeros))
         before = current()
@@ -234,7 +236,7 @@ def call(
             raise bad_type(f"{said} {type(chosen).__name__}", help=mend)
         return chosen.__gradcli_function__(definition, args, made)
     tensors = [a for a in args if isinstance(a, Tensor)]
-    edges = tuple([t.edge for t in tensors])
+    edges = past = tuple([t.edge for t in tensors])
     pushing = ctx is not None  # whoever gave ctx runs jvp next
     ctx = Context() if ctx is None else ctx
     ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.edge is not None for a in args])
@@ -259,6 +261,8 @@ def call(
             )
         arguments = [(a.array.shape, a.dtype) if isinstance(a, Tensor) else None for a in args]
         node = FunctionNode(definition, ctx, edges, tuple(arguments))
+        if edges != past:
+            more(node).past = past
         ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
     if not pushing:

@@ -65,7 +65,7 @@ class Extra:
     index_versions: tuple[int, ...] | None = None
     out_meta: Any = None
     out_edge: Any = None  # a weak reference to where the result is, a view that was written to
-    past: Any = None  # of a write to such a view: where that was, if not at the node's first input
+    past: Any = None  # of a write to such a view: the edges by that, if not the node's own
     since = 0  # where a pass ended that met choices and was recorded: its first node's number
     columns: tuple[int, ...] = ()  # the matrices among the inputs that lie by columns
     rested = False  # of a leaf that was turned off once
@@ -368,8 +368,16 @@ def result_at(node: Node) -> Node:
     found: Node | None = None if extra.out_edge is None else extra.out_edge()
     if found is not None or extra.past is None:
         return found or node
-    found = node.__class__((extra.past, *node.edges[1:]), node.dtype, node.shape, extra)
-    found.saved, found.seq = node.saved, node.seq
+    return copied(node, edges=extra.past)
+
+
+def copied(node: Node, **changes: Any) -> Node:
+    """A node like ``node`` but for ``changes``, which nothing points at."""
+    state: Any = object.__reduce_ex__(node, 2)
+    make, kind, (_, slots), *_ = state
+    found: Node = make(*kind)
+    for name, value in (slots | changes).items():
+        setattr(found, name, value)
     return found
 
 

@@ -24,25 +24,29 @@ _FREED = frozenset(
         "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut Put MaskedScatter ScatterReduce "
         "IndexReduce NllLoss NllLoss2D FftR2C ReflectionPad1D ReflectionPad2D ReflectionPad3D "
         "ReplicationPad1D ReplicationPad2D ReplicationPad3D MaxPool2DWithIndices AdaptiveMaxPool2D "
-        "MaxPool3DWithIndices AdaptiveMaxPool3D FractionalMaxPool2D FractionalMaxPool3D",
+        "MaxPool3DWithIndices AdaptiveMaxPool3D FractionalMaxPool2D FractionalMaxPool3D Addcdiv "
+        "Sgn",
         "Median Nanmedian Scatter IndexFill",
+        "Div",
     ))
     for name in names.split()
 )  # fmt: skip
 """Nodes that save an input or places in PyTorch, and are freed with those."""
 
 
-def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = False) -> Any:
+def called(
+    value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = False, turned: bool = False
+) -> Any:
     """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone, and a
     target that was written to where nothing is recorded.
 
     PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
     quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
     are given: what its own kernel computes of these, but for a ``view``, is none of what it was
-    composed of. Numbers
-    among them have no place in PyTorch's node; None holds a place. ``leads`` is
-    an input to which the gradient still leads where the slope does not change with it, or several,
-    of which the first recorded one counts: see ``piecewise_linear``.
+    composed of; one operator that takes them in another order has them ``turned``. Numbers among
+    them have no place in PyTorch's node; None holds a place. ``leads`` is an input to which the
+    gradient still leads where the slope does not change with it, or several, of which the first
+    recorded one counts: see ``piecewise_linear``.
     """
     edge = None
     if isinstance(value, Plain):
@@ -52,6 +56,8 @@ def called(value: Any, name: str, *inputs: Any, leads: Any = None, view: bool = 
     if edge is not None and not edge.leaf and mode.grad:
         params = more(edge).params
         params["called"] = name
+        if turned:
+            params["turned"] = True
         if name in _FREED:
             runs_once(value)
         for lead in leads if leads.__class__ is tuple else (leads,):
@@ -148,9 +154,17 @@ def formatted(value: Any, *inputs: Any, gapless: bool = False, lone: bool = Fals
 
 def runs_once(value: Any) -> Any:
     """``value``, whose node is freed after backward, as PyTorch's is, though it saves no tensor."""
-    if isinstance(value, Plain) and value.edge is not None and not value.edge.saved:
-        value.edge.saved = (None, None, None)
+    edge = value.edge if isinstance(value, Plain) else None
+    if edge is not None and not edge.saved:
+        edge.saved = (None, None, None)
+        if edge.step is not None and edge.op.entrywise:  # which is for such as are never freed
+            edge.__class__ = _without_step(edge.__class__)
     return value
+
+
+@functools.cache
+def _without_step(cls: type) -> type:
+    return type(cls.__name__, (cls,), {"__slots__": (), "__module__": cls.__module__, "step": None})
 
 
 def lasting(value: Any) -> Any:

@@ -60,7 +60,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     result, before = apply(op, (old, *others), params), old.edge
     if before is not target.edge and result.edge is not None:
         # A second gradient goes by hooks of a view.
-        more(result.edge).past = target.edge
+        more(result.edge).past = (target.edge, *result.edge.edges[1:])
         for value in (old, *getattr(result.edge.saved, "entries", ())):
             if getattr(value, "edge", None) is before:
                 value.edge = target.edge

@@ -424,3 +424,18 @@ def test_a_gradient_is_never_rounded_to_whole_numbers(dtype):
         x.grad_dtype = dtype
     (x * 0.5).sum().backward()
     assert x.grad.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: torch.addcdiv(x, torch.ones(2), torch.ones(2)),
+    lambda x: torch.div(x, 2.0, rounding_mode="floor"),
+    lambda x: torch.div(x, x, rounding_mode="trunc"),
+    torch.sgn,
+])  # fmt: skip
+def test_a_composed_node_is_freed_where_pytorchs_is(function):
+    x = torch.tensor([0.5, -1.5], requires_grad=True)
+    y = function(x)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()

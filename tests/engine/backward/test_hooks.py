@@ -456,3 +456,29 @@ def test_the_node_of_a_single_piece_can_be_called(cut):
     b = torch.ones(3, 2, requires_grad=True) * 2
     (piece,) = cut(b)
     assert piece.grad_fn(torch.ones_like(piece)).sum() == piece.numel()
+
+
+@pytest.mark.parametrize("function, slopes", [
+    (torch.rsub, (-1.0, 1.0)),
+    (lambda x, y: torch.rsub(x, y, alpha=2), (-2.0, 1.0)),
+    (lambda x, y: torch.masked_fill(x, torch.tensor(True), y), (0.0, 1.0)),
+    (lambda x, y: torch.masked_fill(x, torch.tensor(False), y), (1.0, 0.0)),
+    (torch.sub, (1.0, -1.0)),
+])  # fmt: skip
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_hook_sees_the_gradients_of_one_tensor_given_twice_in_their_places(
+    function, slopes, recorded
+):
+    seen = []
+
+    def doubled(inputs, outputs):
+        seen.extend(inputs)
+        return (2 * inputs[0], inputs[1])
+
+    x = leaf(0.5)
+    value = x * 1
+    out = function(value, value)
+    assert tuple(g.item() for g in out.grad_fn(torch.tensor(1.0))) == slopes
+    out.grad_fn.register_hook(doubled)
+    found = grad(out, x, create_graph=recorded)[0].item()
+    assert tuple(g.item() for g in seen) == slopes and found == 2 * slopes[0] + slopes[1]

@@ -177,7 +177,7 @@ def test_a_hook_gets_a_place_for_every_constant_that_its_node_shows():
     base = x * 1
     base.addcdiv_(c, c)
     base.grad_fn.register_hook(lambda given, _: seen.append(given) or (given[0] * 3, None, None))
-    base.sum().backward()
+    base.sum().backward(retain_graph=True)
     ((_, *rest),) = seen
     assert rest == [None, None] and len(base.grad_fn.next_functions) == 3
     assert base.grad_fn(c)[1:] == (None, None) and x.grad.tolist() == [3, 3]

@@ -1086,3 +1086,50 @@ def test_a_backward_and_a_vjp_are_two_of_one_wherever_they_are_inherited_from():
     for function in (both, kind(both), kind(by_backward, vjp=lambda ctx, g: g)):
         with pytest.raises(RuntimeError, match="both 'backward' and 'vjp'"):
             function.apply(x).sum().backward()
+
+
+@pytest.mark.parametrize("kind", ["tensor", "node", "pre"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_saves_a_view_that_it_writes_to_passes_by_its_hooks_in_a_second_pass(kind, kept):
+    def forward(ctx, x):
+        ctx.mark_dirty(x.mul_(3))
+        ctx.save_for_backward(x)
+        return x
+
+    times = made(forward, lambda ctx, g: g * ctx.saved_tensors[0])
+    seen = []
+
+    def tripled(*given):
+        seen.append(kind)
+        return 3 * given[0] if kind == "tensor" else tuple(3 * g for g in given[0])
+
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    base = x * 1
+    view = base.view(-1)
+    if kind == "tensor":
+        view.register_hook(tripled)
+    else:
+        node = view.grad_fn
+        (node.register_hook if kind == "node" else node.register_prehook)(tripled)
+    times.apply(view)
+    first = torch.autograd.grad(view.sum(), x, create_graph=True)[0]
+    assert first.tolist() == [1.5, 6.0] and not seen
+    if not kept:
+        del base, view
+    second = torch.autograd.grad(first.sum(), x)[0]  # as in PyTorch: 3 * 3x
+    assert second.tolist() == [4.5, 18.0] and seen == [kind]
+
+
+def test_what_saves_a_tensor_that_it_writes_to_is_one_node_in_a_second_pass():
+    def forward(ctx, x):
+        ctx.mark_dirty(x.mul_(3))
+        ctx.save_for_backward(x)
+        return x
+
+    seen = []
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    y = made(forward, lambda ctx, g: g * ctx.saved_tensors[0]).apply(x * 1)
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append(outputs[0].tolist()))
+    first = torch.autograd.grad((y * y).sum(), x, create_graph=True)[0]
+    torch.autograd.grad(first.sum(), x)
+    assert seen == [[3.0, 12.0], [6.0, 24.0]]  # 2y, and what comes by y's two places at once
