@@ -127,6 +127,10 @@ def _exp(t: v.Tensor) -> v.Tensor:
         if _alone(m, "log"):
             inner = v.place(m[0][0].args[0], m[0][1])
             found = v.mul(found, v.power(inner, c))
+        elif _alone(m, "log_softmax") or _alone(m, "log_softmax0"):
+            b, idx, _ = m[0]
+            share = v.base("call", b.name.removeprefix("log_"), b.args, b.dims)
+            found = v.mul(found, v.factor(share, idx, c))
         else:
             rest[m] = c
     if not rest:
@@ -168,6 +172,8 @@ def _log(t: v.Tensor) -> v.Tensor:
             b, idx, e = m[0]
             if b.kind == "call" and b.name == "exp":
                 return v.scale(v.place(b.args[0], idx), e)
+            if b.kind == "call" and b.name in ("softmax", "softmax0"):
+                return v.scale(v.factor(v.base("call", f"log_{b.name}", b.args, b.dims), idx), e)
             if b.kind == "constant" and b.name == "e":
                 return v.number(e)
             if b.kind == "matrix" and b.name == "det" and e == 1:

@@ -29,7 +29,15 @@ from gradcli.symbolic.simplify.exponentials import (
 from gradcli.symbolic.simplify.guards import unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_solved
 from gradcli.symbolic.simplify.piecewise import PIECES
-from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
+from gradcli.symbolic.simplify.recognise import (
+    SHARES,
+    as_exponentials,
+    as_quotients,
+    mirrored,
+    named,
+    ramps,
+    tidied,
+)
 from gradcli.symbolic.simplify.regroup import (
     groups_kept,
     inverses_met,
@@ -108,7 +116,8 @@ class _Search:
     """The candidates for one tensor, each once, within a budget."""
 
     def __init__(self, t: v.Tensor) -> None:
-        self.t = t
+        self.shares, self.exponentials = t, _exponentials(t)
+        self.t = t = as_exponentials(t)
         self.calls = {b.name for b in v.bases_of(t) if b.kind == "call"}
         self.single = len(t.terms) < 2 and not any(map(_opens, v.groups_of(t)))
         sums = [b for b in v.groups_of(t) if not b.dims and len(b.args[0].terms) == 1]
@@ -157,9 +166,9 @@ class _Search:
         for shape in self._arranged(t):
             yield from self._variants(shape)
         shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
-        if shares is not None and any(
-            is_call(b, "softmax", "softmax0", "softmax_of_all") for b in v.bases_of(shares)
-        ):
+        if self.shares != t and (shares is None or _exponentials(shares) - self.exponentials):
+            shares = self.shares  # not all are found again
+        if shares is not None and any(is_call(b, *SHARES) for b in v.bases_of(shares)):
             for shape in self._arranged(shares):  # shares as units
                 yield from self._variants(shape)
         if not self.single:
@@ -319,6 +328,10 @@ def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Ten
                 whole.append(v.distribute(v.product(kept, v.ONE, v.bound_of(kept)), form))
             found.append(v.add(*whole))
     return found
+
+
+def _exponentials(t: v.Tensor) -> set[v.Base]:
+    return {b for b in v.bases_of(t) if is_call(b, "exp")}
 
 
 def _opens(b: v.Base) -> bool:
