@@ -12,13 +12,11 @@ from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import in_each_group, inside_groups, replaced
-from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.elementwise import LOG_SHARES, SHARES, applied, exponential
 from gradcli.symbolic.expr.identities import QUOTIENTS
 from gradcli.symbolic.simplify.relations import call, is_call, rewrites
 
 _ONE = Fraction(1)
-SHARES = ("softmax", "softmax0", "softmax_of_all", "log_softmax", "log_softmax0")
-"""Calls whose entries depend on all others in a row, a column, or at all."""
 
 
 @rewrites("sign", "abs", "maximum", "relu")
@@ -56,11 +54,14 @@ def as_exponentials(t: v.Tensor) -> v.Tensor:
     forms: dict[v.Base, v.Tensor] = {}
 
     def change(b: v.Base) -> v.Tensor | None:
-        if not is_call(b, *SHARES) or b.name == "softmax_of_all":
+        if is_call(b, "exp"):
+            return exponential(b.args[0], True)
+        if not is_call(b, *SHARES, *LOG_SHARES):
             return forms.get(b)
+        labels = v.labels_of(b.dims)
+        along = [labels[0 if b.name.endswith("0") else -1]]
         top = applied("exp", b.args)
-        along = v.labels_of(b.dims)[0 if b.name.endswith("0") else -1]
-        total = v.contract(top, [along])
+        total = v.contract(top, labels if b.name.endswith("all") else along)
         if b.name.startswith("log"):
             return v.add(b.args[0], v.scale(applied("log", (total,)), -1))
         return v.mul(top, v.power(total, -_ONE))

@@ -15,6 +15,7 @@ from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.emit.writer import Writer
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import factored, lifted, opened
+from gradcli.symbolic.expr.elementwise import SHARES
 from gradcli.symbolic.expr.identities import EVEN, ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.simplify.angles import double_angles, roots_named
 from gradcli.symbolic.simplify.arrangements import arrangements
@@ -30,7 +31,6 @@ from gradcli.symbolic.simplify.guards import unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_solved
 from gradcli.symbolic.simplify.piecewise import PIECES
 from gradcli.symbolic.simplify.recognise import (
-    SHARES,
     as_exponentials,
     as_quotients,
     mirrored,
@@ -331,7 +331,8 @@ def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Ten
 
 
 def _exponentials(t: v.Tensor) -> set[v.Base]:
-    return {b for b in v.bases_of(t) if is_call(b, "exp")}
+    """Those that do not stand in calls."""
+    return {b for b in v.bases_within(t, lambda b: b.kind != "call") if is_call(b, "exp")}
 
 
 def _opens(b: v.Base) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.symbolic.expr import elementwise, selectors
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.elementwise import applied, share
 from gradcli.symbolic.simplify.coincidence import in_order, marks_one
 from gradcli.symbolic.trace.symbol import (
     Symbol,
@@ -195,35 +195,17 @@ def logsumexp(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
 @operation("softmax")
 def softmax(x: Symbol, dim: Any = -1) -> Symbol:
     """exp(x)/sum(exp(x)), by its name."""
-    found = _share("softmax", x, dim)
-    if found is not None:
-        return found
-    top = call("exp", [x])
-    return div(top, sum(top, dim, True))
+    found = share("softmax", x.tensor, (x.axes[dim],))
+    if found is None:
+        return call("exp", [log_softmax(x, dim)])
+    return Symbol(found, x.axes)
 
 
 @operation("log_softmax")
 def log_softmax(x: Symbol, dim: Any = -1) -> Symbol:
     """x - logsumexp(x), by its name."""
-    found = _share("log_softmax", x, dim)
-    return add(x, -logsumexp(x, dim, True)) if found is None else found
-
-
-def _share(name: str, x: Symbol, dim: int) -> Symbol | None:
-    """A share as one call, which has a value where its exponentials overflow.
-
-    None for what is no row or column, and for one that is joined of others.
-    """
-    along, labels = x.axes[dim], tuple(x.tensor.free())
-    joined = any(b.kind == "join" for m in x.tensor.terms for b, _, _ in m)
-    if along not in labels or len(labels) > 2 or joined:
-        return None
-    v.refuse_hidden(labels, name)
-    made, at = v.settled("call", "exp", (x.tensor,), labels)
-    if "symmetric" in made.traits and at[-1] != along:  # its columns are its rows
-        at = at[::-1]
-    own = name if at[-1] == along else f"{name}0"
-    return Symbol(v.factor(v.base("call", own, made.args, made.dims), at), x.axes)
+    found = share("log_softmax", x.tensor, (x.axes[dim],))
+    return add(x, -logsumexp(x, dim, True)) if found is None else Symbol(found, x.axes)
 
 
 def _broadcast(left: tuple, right: tuple) -> tuple:
