@@ -136,12 +136,16 @@ class _Search:
                     yield t
                     if len(given) == MOST_FORMS or work > MOST_WORK:
                         break
+        lasting = []
+        if self._named(self.t) is self.shares:
+            lasting = [self.shares, _tried(lifted, self.shares)]
         for rule in (exponents_below, over_expm1):
-            for t in list(given.values()) if rule.operators <= self.calls else ():
-                lasting = _tried(rule, t)
-                if lasting is not None and lasting.key not in given:
-                    given[lasting.key] = lasting
-                    yield lasting
+            if rule.operators <= self.calls:
+                lasting += [_tried(rule, t) for t in [*given.values(), *filter(None, lasting)]]
+        for t in lasting:
+            if t is not None and t.key not in given:
+                given[t.key] = t
+                yield t
 
     def _all(self) -> Iterator[v.Tensor | None]:
         """As it stands, rearranged, by its normal form."""
@@ -165,14 +169,19 @@ class _Search:
             yield from (whole, _tried(lifted, whole))
         for shape in self._arranged(t):
             yield from self._variants(shape)
-        shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
-        if self.shares != t and (shares is None or _exponentials(shares) - self.exponentials):
-            shares = self.shares  # not all are found again
+        shares = self._named(t)
         if shares is not None and any(is_call(b, *SHARES) for b in v.bases_of(shares)):
             for shape in self._arranged(shares):  # shares as units
                 yield from self._variants(shape)
         if not self.single:
             yield from self._normal(t)
+
+    def _named(self, t: v.Tensor) -> v.Tensor | None:
+        """A tensor with its shares as units: as they were traced where not all are found again."""
+        found = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
+        if self.shares == self.t or (found and not _exponentials(found) - self.exponentials):
+            return found
+        return self.shares
 
     def _trees(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """A tensor with its choices as one tree, and the other terms in its leaves or not."""
