@@ -263,7 +263,8 @@ def products_joined(t: v.Tensor) -> v.Tensor:
             rest.append(v.Tensor({m: c}))
             continue
         ((body, k),) = sums[0][0].args[0].terms.items()
-        apart[(*body, *(f for f in m if f is not sums[0]))] = c * k
+        left = [f for f in m if f is not sums[0]]
+        apart[(*(v.renamed(body) if v.bound_of(left) else body), *left)] = c * k
     if not 1 < len(apart) <= MOST_TERMS:
         return t
     found = _shared(v.Tensor(apart), 9, False)
