@@ -145,23 +145,55 @@ ndtri = elementwise(
 )
 
 
-def _mills_slope(x: Any, out: Any) -> Any:
-    """Minus out*(x + out), whose sum cancels far below 0: there by the slope of erfcx."""
-    below = where(x < -1, x, -1.0) * (-1.0 / _ROOT_2)
-    slope = -out * where(x < -1, erfcx_slope(below, 1) / (-_ROOT_2 * erfcx(below)), x + out)
-    return where(x < -1e15, -1.0, slope)  # the slope of erfcx underflows
+def _mills_slope(x: Any, n: int) -> Any:
+    """The derivative of order n of mills, h' = -h*(x + h) by Leibniz; below -9, where that
+    cancels, by the terms of its series in 1/x, of which h' has the coefficients as well.
+    """
+    kind = x.dtype if hasattr(x, "dtype") else np.float64
+    with np.errstate(all="ignore"):
+        x = x.astype(np.float64) if hasattr(x, "astype") else x
+        last = special("erfcx", x, x * (-1.0 / _ROOT_2))
+        slopes = [(2.0 / _ROOT_2PI) / last]
+        apart = [np.where(x < -1, _erfcx_slope(x * (-1.0 / _ROOT_2), 1) / (-_ROOT_2 * last),
+                          x + slopes[0])]  # fmt: skip
+        for m in range(n):
+            terms = [math.comb(m, k) * slopes[k] * apart[m - k] for k in range(m + 1)]
+            slopes.append(-np.sum(terms, axis=0))
+            apart.append(slopes[-1] + (m == 0))
+        far, total, known = np.maximum(-x, 9.0), 0.0, [1]
+        for m in range(40):
+            if m:
+                known.append(
+                    (3 - 2 * m) * known[-1] - sum(map(operator.mul, known[1:], known[:0:-1]))
+                )
+            rising = math.prod(2 * m - 1 + k for k in range(n))
+            total = total + float(known[m] * rising) / far ** (2 * m - 1 + n)
+        out = np.where(x < -9, total, np.where(slopes[0] == 0, 0.0, slopes[n]))
+    return out.astype(kind)[()]
 
 
 mills = composite(
     "mills",
     lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
     lambda x: (2.0 / _ROOT_2PI) / special("erfcx", x, x * (-1.0 / _ROOT_2)),
-    lambda x, out: _mills_slope(x, out),
+    lambda x: mills_slope(x, 1),
     refuses={"half": "log_ndtr_cpu"},
     doc="The density of the standard normal over ndtr: the slope of log_ndtr.",
     positive=True,
     public=False,
 )
+mills_slope: Operator = composite(
+    "mills_slope",
+    lambda x, n=1: (
+        -sum(math.comb(n - 1, k) * mills_slope(x, k) * (mills_slope(x, n - 1 - k)
+             + (x if k == n - 1 else float(k == n - 2))) for k in range(n)) if n else mills(x)
+    ),
+    _mills_slope,
+    lambda x, n: mills_slope(x, n + 1),
+    holds=13,
+    doc="The derivative of order n of mills.",
+    public=False,
+)  # fmt: skip
 log_ndtr = elementwise(
     "log_ndtr",
     _one("log_ndtr"),
@@ -453,7 +485,7 @@ gammainc_slope: Operator = elementwise(
     lambda x, y, n=1: _late("gammainc_slope")(x, y, n),
     lambda x, y, n: gammainc_slope(x, y, n + 1),
     lambda x, y, n: _density_slope(x, y, n),
-    holds=12,
+    holds=13,
     doc="The derivative of order n of gammainc by its first argument.",
     domain="x > 0, y > 0",
     public=False,

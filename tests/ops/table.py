@@ -198,7 +198,8 @@ SPECIAL = (
     unary("erfc", "torch.erfc(x)", saves=("x",)),
     unary("erfcx", "torch.special.erfcx(x)", saves=("x",)),
     unary("erfcx_slope", None, saves=("x",), params=({"n": 1}, {"n": 2})),
-    unary("mills", None, saves=("x", "out")),
+    unary("mills", None, saves=("x",)),
+    unary("mills_slope", None, saves=("x",), params=({"n": 1}, {"n": 2})),
     unary("erfinv", "torch.erfinv(x)", -0.8, 0.8, saves=("out",), kinks=(
         Kink(([1.0, -1.0],), [inf, -inf], ([inf, inf],)),
     )),

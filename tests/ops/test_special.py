@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 from itertools import product
 
@@ -84,6 +85,27 @@ def test_derivatives_of_erfcx_near_and_far_out(x, n):
         scaled = lambda t: mpmath.exp(t * t) * mpmath.erfc(t)  # noqa: E731
         want = float(mpmath.diff(scaled, mpmath.mpf(x), n, h=mpmath.mpf(10) ** -10))
     assert OPERATORS["erfcx_slope"](np.float64(x), n=n) == pytest.approx(want, rel=1e-8)
+
+
+@family("x", (-1e12, -1e8, -1e4, -37.0, -9.01, -8.9, -1.1, -0.9, 3.0))
+def test_derivatives_of_log_ndtr_far_below_zero(x):
+    leaf = gradcli.tensor(x, dtype=gradcli.float64).requires_grad_()
+    out = gradcli.log_ndtr(leaf)
+    with mpmath.workdps(300):
+        t = -mpmath.mpf(x)
+        mills = mpmath.npdf(t) / mpmath.ncdf(-t) if t < 50 else t  # else its continued fraction
+        if t >= 50:
+            below = mpmath.mpf(0)
+            for k in range(400, 0, -1):
+                below = k / (t + below)
+            mills += below
+        slopes = [mills]
+        for n in range(3):  # h' = -h*(h - t)
+            apart = [mills - t, 1 + slopes[1] if n else 0, slopes[2] if n > 1 else 0]
+            slopes.append(-sum(math.comb(n, k) * slopes[k] * apart[n - k] for k in range(n + 1)))
+    for want in slopes:
+        (out,) = gradcli.autograd.grad(out, leaf, create_graph=True)
+        assert out.item() == pytest.approx(float(want), rel=1e-8, abs=1e-300)
 
 
 @family("x", (0.0, -0.7, 2.5))

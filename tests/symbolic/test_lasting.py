@@ -129,13 +129,18 @@ def test_a_form_without_digits_says_where() -> None:
 @pytest.mark.parametrize("scalar", [
     "det(softmax(S, 1))", "det(softmax(S, 0) + eye(2))", "trace(inv(softmax(S, 1)))",
     "inv(softmax(S, 1))[0, 1]", "sum(inv(softmax(S, 1) + S))", "amax(softmax(S, 1))",
+    "norm(softmax(S, 1) @ S)", "trace(inv(softmax(S, 1) @ S))", "softmax(S, 1)[0, 1]",
+    "sum(softmax(S, 1)[0])", "norm(softmax(S, 1)[1:])", "exp(log_softmax(S, 1))[0, 0]",
+    "log(softmax(S, 1))[0, 1]", "sum(S @ exp(log_softmax(S, 0) + log_softmax(S, 1)))",
 ])  # fmt: skip
 def test_shares_inside_functions_of_matrices(scalar):
     """Under a condition a NaN would not show: the other branch would be taken."""
     S = np.array([[1000.0, 0.0], [0.0, 1000.0]])  # its shares are those of the unit matrix
-    shares = {"softmax": lambda *_: np.eye(2), "S": S, "det": np.linalg.det, "eye": np.eye}
-    want = eval(scalar, {**shares, "inv": np.linalg.inv, "trace": np.trace, "sum": np.sum,
-                         "amax": np.max})  # fmt: skip
+    shares = {"softmax": lambda *_: np.eye(2), "log_softmax": lambda *_: 1000 * np.eye(2) - 1000}
+    known = {"S": S, "det": np.linalg.det, "eye": np.eye, "inv": np.linalg.inv, "amax": np.max,
+             "trace": np.trace, "sum": np.sum, "norm": np.linalg.norm, "exp": np.exp,
+             "log": lambda _: 1000*np.eye(2) - 1000}  # fmt: skip
+    want = eval(scalar, shares | known)
     declared = {"x": "scalar", "S": "matrix:2,2"}
     for text, wanted in ((f"x*{scalar}", want), (f"where(x > {scalar}, x, 0)", 1.0)):
         form = diff(text, "x", declared=declared)

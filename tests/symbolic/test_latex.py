@@ -204,10 +204,10 @@ def test_the_second_derivative_through_rows_of_softmax_has_its_entries():
     result = diff("sum(C*softmax(S, 1))", "S", order=2)
     terms = [
         r"\delta_{ik} \delta_{jl} C_{ij}",
-        r"\left(\sum_{p} \delta_{ik} \delta_{jl} C_{ip} P_{ip}\right)",
-        r"\left(\sum_{p} 2 \delta_{ik} C_{ip} P_{ip} P_{il}\right)",
-        r"\delta_{ik} C_{ij} P_{il}",
-        r"\delta_{ik} C_{il} P_{il}",
+        r"\left(\sum_{p} \delta_{ik} \delta_{jl} P_{ip} C_{ip}\right)",
+        r"\left(\sum_{p} 2 \delta_{ik} P_{ip} P_{il} C_{ip}\right)",
+        r"\delta_{ik} P_{il} C_{ij}",
+        r"\delta_{ik} P_{il} C_{il}",
     ]
     inner = "{} - {} + {} - {} - {}".format(*terms)
     formula, names = latex(result.text, result.declared)

@@ -191,6 +191,7 @@ ELSEWHERE = {
     "logit_nll": "by F.binary_cross_entropy_with_logits", "logit_slope": "in its rule",
     "bell": "in the rules of erf and ndtr",
     "erfcx_slope": "in the rule of erfcx", "mills": "in the rule of log_ndtr",
+    "mills_slope": "in the rule of mills",
     "bessel_ie": "in the rules of i0e and i1e", "decay_slope": "their rule",
     "bessel_j": "in the rules of bessel_j0, bessel_j1",
     "sinc_slope": "in the rule of sinc", "zeta_slope": "in the rule of zeta",

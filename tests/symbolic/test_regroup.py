@@ -24,7 +24,7 @@ def text(expression: str, wrt: str, **more: str) -> str:
 @family("expression, wrt, answer", [
         # factors that are summed over
         ("sum(y*exp(-K @ w) + K @ w)", "w", "K.T @ (1 - y*exp(-K @ w))"),
-        ("dot(softmax(K @ w), y)", "w", "K.T @ (softmax(K @ w)*(y - dot(y, softmax(K @ w))))"),
+        ("dot(softmax(K @ w), y)", "w", "K.T @ (softmax(K @ w)*(y - dot(softmax(K @ w), y)))"),
         (
             "trace(inv(S) @ C) + w.T @ inv(S) @ w", "S", "-inv(S) @ (C + outer(w, w)) @ inv(S)",
         ),

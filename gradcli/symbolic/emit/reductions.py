@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.collect import Piece
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.elementwise import summed_exponents
 from gradcli.symbolic.unsupported import no_closed_form
 
 
@@ -151,18 +153,14 @@ def spread(writer: Any, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:
 
 def logsumexp(writer: Any, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | None:
     """``logsumexp(u)`` where t is a sum over exponentials."""
-    found = v.sole(t)
-    if found is not None and found[0].kind == "sum" and found[2] == 1 and not labels:
-        found = v.sole(found[0].args[0])
-    if found is None or found[2] != 1:
+    u, gone = summed_exponents(t) or (t, ())
+    if not gone or (labels and len(gone) > 1) or {*u.free()} != {*labels, *gone}:
         return None
-    b, idx, _ = found
-    if b.kind != "call" or b.name != "exp" or len(set(idx)) != len(idx):
-        return None
-    gone = [i for i, x in enumerate(idx) if x[1] < 0]
-    if [x for x in idx if x[1] >= 0] != list(labels) or not gone:
-        return None
-    inner = writer.sum(b.args[0], v.labels_of(b.dims), True)
+    writer.bases(u)
     if not labels:
-        return w.called("logsumexp", inner)
-    return w.called("logsumexp", inner, w.numeral(gone[0])) if len(gone) == 1 else None
+        options = [w.called("logsumexp", writer.sum(u, at, True)) for at in permutations(gone)]
+    else:
+        orders = [(*labels[:i], *gone, *labels[i:]) for i in range(len(labels) + 1)]
+        inner = [writer.sum(u, at, True) for at in orders]
+        options = [w.called("logsumexp", x, w.numeral(i)) for i, x in enumerate(inner)]
+    return min(options, key=lambda x: x.cost)

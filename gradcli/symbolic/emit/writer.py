@@ -111,8 +111,9 @@ class Writer:
             name, first = _SHARES[b.name]
             dim = 0 if first else len(labels) - 1
             return w.called(name, *args, *([w.numeral(dim)] if len(labels) > 1 else []))
-        if b.name == "softmax_of_all":
-            return w.called("exp", w.binary("-", args[0], w.called("logsumexp", args[0])))
+        if b.name in ("softmax_of_all", "log_softmax_of_all"):
+            below = w.binary("-", args[0], w.called("logsumexp", args[0]))
+            return below if b.name.startswith("log") else w.called("exp", below)
         if b.name == "pow":
             return w.binary("**", *args)
         if b.name == "where":

@@ -150,11 +150,7 @@ def inside_groups(
         elif (
             products
             and not b.dims
-            and any(
-                i and (e < 0 or f.name == "pow" or f.kind == "matrix")
-                for m in body.terms
-                for f, i, e in m
-            )
+            and any(i and (e < 0 or f.name == "pow") for m in body.terms for f, i, e in m)
         ):
             ((m, c),) = new.terms.items() if len(new.terms) == 1 else [((), v.ONE)]
             if new is not body and len(m) == 1 and m[0][0].kind == "sum" and m[0][2] == 1:

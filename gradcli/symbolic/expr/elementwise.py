@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import permutations
 from math import gcd
 
 from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.identities import EVEN, ODD
+
+SHARES = ("softmax", "softmax0", "softmax_of_all")
+LOG_SHARES = tuple(f"log_{name}" for name in SHARES)
+"""Shares in a row, in a column and of all entries, as calls; each entry depends on all others."""
 
 
 def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
@@ -42,7 +47,7 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
             if found is not None:
                 return found
         if name == "exp":
-            return _exp(t)
+            return exponential(t)
         if name == "log":
             return _log(t)
         if name in ODD or name in EVEN:
@@ -119,14 +124,22 @@ def _signed(name: str, t: v.Tensor) -> tuple[v.Tensor, int]:
     return t, 1
 
 
-def _exp(t: v.Tensor) -> v.Tensor:
-    """exp: logarithms in the exponent become powers, whole multiples too."""
+def exponential(t: v.Tensor, apart: bool = False) -> v.Tensor:
+    """exp: logarithms in the exponent become powers, whole multiples too.
+
+    Beside the logarithm of a sum of exponentials it is a share, a call that does not overflow; with
+    ``apart`` what is above the line and what is below.
+    """
     rest: dict = {}
     found = v.UNIT
-    for m, c in t.terms.items():
-        if _alone(m, "log"):
-            inner = v.place(m[0][0].args[0], m[0][1])
+    for m, c in (t if apart else log_shares(t, 2)).terms.items():
+        inner = v.place(m[0][0].args[0], m[0][1]) if _alone(m, "log") else None
+        if inner is not None and (apart or len(t.terms) == 1 or summed_exponents(inner) is None):
             found = v.mul(found, v.power(inner, c))
+        elif _alone(m, *LOG_SHARES):
+            b, idx, _ = m[0]
+            unlogged = v.base("call", b.name.removeprefix("log_"), b.args, b.dims)
+            found = v.mul(found, v.factor(unlogged, idx, c))
         else:
             rest[m] = c
     if not rest:
@@ -141,10 +154,63 @@ def _exp(t: v.Tensor) -> v.Tensor:
     return v.mul(found, v.power(_made("exp", (t,)), Fraction(sign * whole)))
 
 
-def _alone(m: v.Monomial, name: str) -> bool:
-    """Whether a product is one call of an operator, not summed over."""
+def summed_exponents(t: v.Tensor) -> tuple[v.Tensor, tuple[v.Label, ...]] | None:
+    """u and the labels that are summed over where a tensor is sum(exp(u)), else None."""
+    while True:
+        if len(t.terms) != 1:
+            return None
+        ((m, c),) = t.terms.items()
+        bound = v.bound_of(m)
+        if c != 1 or bound or len(m) != 1 or m[0][0].kind != "sum" or m[0][2] != 1:
+            break
+        t = v.place(m[0][0].args[0], m[0][1])
+    if c != 1 or not bound or any(b.kind != "call" or b.name != "exp" for b, _, _ in m):
+        return None
+    names = {x: v.fresh(x[0]) for x in sorted(bound, key=lambda x: -x[1])}
+    at = [tuple(names.get(x, x) for x in idx) for _, idx, _ in m]
+    parts = [v.scale(v.place(f[0].args[0], i), f[2]) for f, i in zip(m, at, strict=True)]
+    return v.add(*parts), tuple(names.values())
+
+
+def log_shares(t: v.Tensor, most: int = 1) -> v.Tensor:
+    """u - log(sum(exp(u))) as log_softmax(u), summed over ``most`` axes at most."""
+    for m, c in t.terms.items():
+        below = summed_exponents(v.place(m[0][0].args[0], m[0][1])) if _alone(m, "log") else None
+        if below is None or len(t.terms) == 1 or len(below[1]) > most:
+            continue
+        for at in permutations(t.free(), len(below[1])):
+            own = v.relabel(below[0], dict(zip(below[1], at, strict=True)))
+            if all(t.terms.get(k) == -c * p for k, p in own.terms.items()):
+                found = share("log_softmax", own, at)
+                if found is not None:
+                    return v.add(t, v.scale(own, c), v.Tensor({m: -c}), v.scale(found, -c))
+    return t
+
+
+def share(name: str, u: v.Tensor, along: Sequence[v.Label]) -> v.Tensor | None:
+    """softmax or log_softmax of u as one call, which has a value where exponentials overflow.
+
+    None for what is no row, column or (for softmax) matrix, and for one that is joined of others.
+    """
+    labels = tuple(u.free())
+    joined = any(b.kind == "join" for m in u.terms for b, _, _ in m)
+    if joined or len(labels) > 2 or not set(along) <= set(labels):
+        return None
+    v.refuse_hidden(labels, name)
+    made, at = v.settled("call", "exp", (u,), labels)
+    if len(along) > 1:
+        name += "_of_all"
+    elif "symmetric" in made.traits and at[-1] != along[0]:  # its columns are its rows
+        at = at[::-1]
+    elif at[-1] != along[0]:
+        name += "0"
+    return v.factor(v.base("call", name, made.args, made.dims), at)
+
+
+def _alone(m: v.Monomial, *names: str) -> bool:
+    """Whether a product is one call of one of these operators, not summed over."""
     return (
-        len(m) == 1 and m[0][0].kind == "call" and m[0][0].name == name and m[0][2] == 1
+        len(m) == 1 and m[0][0].kind == "call" and m[0][0].name in names and m[0][2] == 1
         and not v.bound_of(m)
     )  # fmt: skip
 
@@ -168,6 +234,8 @@ def _log(t: v.Tensor) -> v.Tensor:
             b, idx, e = m[0]
             if b.kind == "call" and b.name == "exp":
                 return v.scale(v.place(b.args[0], idx), e)
+            if b.kind == "call" and b.name in SHARES:
+                return v.scale(v.factor(v.base("call", f"log_{b.name}", b.args, b.dims), idx), e)
             if b.kind == "constant" and b.name == "e":
                 return v.number(e)
             if b.kind == "matrix" and b.name == "det" and e == 1:
@@ -184,9 +252,9 @@ def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
     base, idx, c = v.sole(a) or (None, (), 0)
     if base is not None and c == 1:
         if base.kind == "constant" and base.name == "e":
-            return _exp(b)
+            return exponential(b)
         if base.kind == "call" and base.name == "exp" and all(x[1] >= 0 for x in idx):
-            return _exp(v.mul(v.place(base.args[0], idx), b))
+            return exponential(v.mul(v.place(base.args[0], idx), b))
     whole = b.terms.get((), Fraction(0)) if len(b.terms) > 1 else Fraction(0)
     rest = v.add(b, v.number(-whole))
     sign = -1 if all(c < 0 for c in rest.terms.values()) else 1  # x**-n is 1/x**n

@@ -15,14 +15,12 @@ from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import in_each_term
-from gradcli.symbolic.expr.elementwise import applied, indicator
+from gradcli.symbolic.expr.elementwise import LOG_SHARES, SHARES, applied, indicator
 from gradcli.symbolic.expr.identities import ORDERS
 from gradcli.symbolic.simplify.relations import is_call
 
 MOST_ROUNDS = 12
 """Changes of one term."""
-_WHOLE = ("softmax", "softmax0", "softmax_of_all", "log_softmax", "log_softmax0")
-"""Calls whose entries depend on all others, for which a condition at one says nothing."""
 
 
 @v.remembered
@@ -113,7 +111,7 @@ def _known(other: v.Base, own: tuple, b: v.Base, forms: dict) -> v.Tensor | None
     """A base over its own labels where an indicator is 1; None where that says nothing."""
     if is_call(other, "where") and other.args[0] == b.args[0]:
         return v.number(int(other.args[1].number() == b.args[1].number()))
-    if other.kind not in ("sum", "call") or is_call(other, *_WHOLE):
+    if other.kind not in ("sum", "call") or is_call(other, *SHARES, *LOG_SHARES):
         return None
     side = _side(other, b)
     if side is not None:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import in_each_group, inside_groups
-from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.algebra import in_each_group, inside_groups, replaced
+from gradcli.symbolic.expr.elementwise import LOG_SHARES, SHARES, applied, exponential
 from gradcli.symbolic.expr.identities import QUOTIENTS
 from gradcli.symbolic.simplify.relations import call, is_call, rewrites
 
@@ -47,6 +47,30 @@ def as_quotients(t: v.Tensor) -> v.Tensor:
         return None
 
     return inside_groups(t, lambda u: _by_term(u, change))
+
+
+def as_exponentials(t: v.Tensor) -> v.Tensor:
+    """softmax(u) as exp(u)/sum(exp(u)), log_softmax(u) as u - log(sum(exp(u))); not in calls."""
+    forms: dict[v.Base, v.Tensor] = {}
+
+    def change(b: v.Base) -> v.Tensor | None:
+        if is_call(b, "exp"):
+            return exponential(b.args[0], True)
+        if not is_call(b, *SHARES, *LOG_SHARES):
+            return forms.get(b)
+        labels = v.labels_of(b.dims)
+        along = [labels[0 if b.name.endswith("0") else -1]]
+        top = applied("exp", b.args)
+        total = v.contract(top, labels if b.name.endswith("all") else along)
+        if b.name.startswith("log"):
+            return v.add(b.args[0], v.scale(applied("log", (total,)), -1))
+        return v.mul(top, v.power(total, -_ONE))
+
+    for b in v.groups_of(t):
+        new = replaced(b.args[0], change)
+        if new != b.args[0]:
+            forms[b] = new
+    return replaced(t, change)
 
 
 @in_each_group
@@ -218,24 +242,12 @@ def _name(factors: dict) -> list | None:
         if found is not None:
             return found
     for (b, i), e in factors.items():  # the arguments last: they are what the sums hold as well
-        if b.kind in ("call", "matrix", "reduce") and e:
-            args = tuple(_named_argument(b, a) if isinstance(a, v.Tensor) else a for a in b.args)
+        if b.kind == "call" and e:
+            args = tuple(named(a) if isinstance(a, v.Tensor) else a for a in b.args)
             if args != b.args:
                 factors[b, i] = Fraction(0)
-                return [(v.base(b.kind, b.name, args, b.dims), i, e)]
+                return [(v.base("call", b.name, args, b.dims), i, e)]
     return None
-
-
-def _named_argument(b: v.Base, a: v.Tensor) -> v.Tensor:
-    """What ``b`` is a function of, named: of a matrix that is one term one term, and one factor."""
-    if b.kind != "matrix" or len(a.terms) != 1:
-        return named(a)
-    ((m, c),) = a.terms.items()
-    inside = len(m) == 1 and m[0][0].kind == "sum" and len(m[0][0].args[0].terms) == 1
-    found = named(v.place(m[0][0].args[0], m[0][1]) if inside else a)
-    found = v.as_factor(found) if len(found.terms) > 1 else found
-    one = next(iter(found.terms), ())
-    return found if found.terms.get(one) == c and (len(one) == 1 or not inside) else a
 
 
 def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:

@@ -22,7 +22,7 @@ from gradcli.symbolic.expr.algebra import (
     opened,
     replaced,
 )
-from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.elementwise import SHARES, applied, log_shares
 from gradcli.symbolic.simplify.relations import is_call, rewrites
 
 MOST_TERMS = 12
@@ -263,7 +263,8 @@ def products_joined(t: v.Tensor) -> v.Tensor:
             rest.append(v.Tensor({m: c}))
             continue
         ((body, k),) = sums[0][0].args[0].terms.items()
-        apart[(*body, *(f for f in m if f is not sums[0]))] = c * k
+        left = [f for f in m if f is not sums[0]]
+        apart[(*(v.renamed(body) if v.bound_of(left) else body), *left)] = c * k
     if not 1 < len(apart) <= MOST_TERMS:
         return t
     found = _shared(v.Tensor(apart), 9, False)
@@ -300,7 +301,7 @@ def logs_joined(t: v.Tensor) -> v.Tensor:
 @rewrites("exp", "log")
 def logs_of_shares(t: v.Tensor) -> v.Tensor:
     """u - log(sum(exp(u))) as log_softmax(u); shares over which is summed are 1."""
-    found = _logs_of_shares(t)
+    found = inside_groups(t, log_shares)
     return t if found == t else _shares_summed(found)
 
 
@@ -309,47 +310,8 @@ def _shares_summed(m: v.Monomial, c: Any) -> v.Tensor:
     factors = list(m)
     for f in m:
         b, idx, e = f
-        if is_call(b, "softmax", "softmax0") and e == 1:
+        if is_call(b, *SHARES[:2]) and e == 1:
             over = idx[-1 if b.name == "softmax" else 0]
             if over[1] < 0 and sum(g[1].count(over) for g in factors) == 1:
                 factors.remove(f)
     return v.product(factors, c, v.bound_of(factors))
-
-
-@in_each_group
-def _logs_of_shares(t: v.Tensor) -> v.Tensor:
-    for m, c in t.terms.items():
-        if len(m) != 1 or not is_call(m[0][0], "log") or m[0][2] != 1 or v.bound_of(m):
-            continue
-        exp = _exponentials(m[0][0])
-        if exp is None:
-            continue
-        (b, labels), place = exp, m[0][1]
-        gone = next(x for x in labels if x[1] < 0)
-        for label in t.free():
-            if label in place or label[0] != gone[0]:
-                continue
-            at = tuple(label if x == gone else place[x[1]] for x in labels)
-            u = v.scale(v.place(b.args[0], at), -c)
-            if not all(t.terms.get(k) == p for k, p in u.terms.items()):
-                continue
-            name = "log_softmax" if labels[-1] == gone else "log_softmax0"
-            share = v.factor_scaled(v.base("call", name, b.args, b.dims), at, -c)
-            return v.add(t, v.scale(u, -1), v.Tensor({m: -c}), share)
-    return t
-
-
-def _exponentials(log: v.Base) -> tuple[v.Base, tuple[v.Label, ...]] | None:
-    """exp(u) and its labels, of which one is summed over, in log(sum(exp(u)))."""
-    body = log.args[0]
-    while True:
-        b, labels, c = v.sole(body) or (None, (), 0)
-        if b is None or c != 1:
-            return None
-        if b.kind != "sum" or labels:
-            break
-        body = b.args[0]
-    gone = {x for x in labels if x[1] < 0}
-    if not is_call(b, "exp") or len(gone) != 1 or len(set(labels)) < len(labels):
-        return None
-    return b, labels

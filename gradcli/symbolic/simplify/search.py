@@ -15,6 +15,7 @@ from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.emit.writer import Writer
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import factored, lifted, opened
+from gradcli.symbolic.expr.elementwise import SHARES
 from gradcli.symbolic.expr.identities import EVEN, ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.expr.rational import opens
 from gradcli.symbolic.simplify.angles import double_angles, roots_named
@@ -30,7 +31,14 @@ from gradcli.symbolic.simplify.exponentials import (
 from gradcli.symbolic.simplify.guards import unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined, systems_solved
 from gradcli.symbolic.simplify.piecewise import PIECES
-from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
+from gradcli.symbolic.simplify.recognise import (
+    as_exponentials,
+    as_quotients,
+    mirrored,
+    named,
+    ramps,
+    tidied,
+)
 from gradcli.symbolic.simplify.regroup import (
     groups_kept,
     inverses_met,
@@ -109,7 +117,8 @@ class _Search:
     """The candidates for one tensor, each once, within a budget."""
 
     def __init__(self, t: v.Tensor) -> None:
-        self.t = t
+        self.shares, self.exponentials = t, _exponentials(t)
+        self.t = t = as_exponentials(t)
         self.calls = {b.name for b in v.bases_of(t) if b.kind == "call"}
         self.single = len(t.terms) < 2 and not any(map(opens, v.groups_of(t)))
         sums = [b for b in v.groups_of(t) if not b.dims and len(b.args[0].terms) == 1]
@@ -128,12 +137,16 @@ class _Search:
                     yield t
                     if len(given) == MOST_FORMS or work > MOST_WORK:
                         break
+        lasting = []
+        if self._named(self.t) is self.shares:
+            lasting = [self.shares, _tried(lifted, self.shares)]
         for rule in (exponents_below, over_expm1):
-            for t in list(given.values()) if rule.operators <= self.calls else ():
-                lasting = _tried(rule, t)
-                if lasting is not None and lasting.key not in given:
-                    given[lasting.key] = lasting
-                    yield lasting
+            if rule.operators <= self.calls:
+                lasting += [_tried(rule, t) for t in [*given.values(), *filter(None, lasting)]]
+        for t in lasting:
+            if t is not None and t.key not in given:
+                given[t.key] = t
+                yield t
 
     def _all(self) -> Iterator[v.Tensor | None]:
         """As it stands, rearranged, by its normal form."""
@@ -157,14 +170,19 @@ class _Search:
             yield from (whole, _tried(lifted, whole))
         for shape in self._arranged(t):
             yield from self._variants(shape)
-        shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
-        if shares is not None and any(
-            is_call(b, "softmax", "softmax0", "softmax_of_all") for b in v.bases_of(shares)
-        ):
+        shares = self._named(t)
+        if shares is not None and any(is_call(b, *SHARES) for b in v.bases_of(shares)):
             for shape in self._arranged(shares):  # shares as units
                 yield from self._variants(shape)
         if not self.single:
             yield from self._normal(t)
+
+    def _named(self, t: v.Tensor) -> v.Tensor | None:
+        """A tensor with its shares as units: as they were traced where not all are found again."""
+        found = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
+        if self.shares == self.t or (found and not _exponentials(found) - self.exponentials):
+            return found
+        return self.shares
 
     def _trees(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """A tensor with its choices as one tree, and the other terms in its leaves or not."""
@@ -320,6 +338,11 @@ def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Ten
                 whole.append(v.distribute(v.product(kept, v.ONE, v.bound_of(kept)), form))
             found.append(v.add(*whole))
     return found
+
+
+def _exponentials(t: v.Tensor) -> set[v.Base]:
+    """Those that do not stand in calls."""
+    return {b for b in v.bases_within(t, lambda b: b.kind != "call") if is_call(b, "exp")}
 
 
 def _size(t: v.Tensor) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.symbolic.expr import elementwise, selectors
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.elementwise import applied, share
 from gradcli.symbolic.simplify.coincidence import in_order, marks_one
 from gradcli.symbolic.trace.symbol import (
     Symbol,
@@ -194,15 +194,18 @@ def logsumexp(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
 
 @operation("softmax")
 def softmax(x: Symbol, dim: Any = -1) -> Symbol:
-    """exp(x)/sum(exp(x)), as written: the printers find its name again."""
-    top = call("exp", [x])
-    return div(top, sum(top, dim, True))
+    """exp(x)/sum(exp(x)), by its name."""
+    found = share("softmax", x.tensor, (x.axes[dim],))
+    if found is None:
+        return call("exp", [log_softmax(x, dim)])
+    return Symbol(found, x.axes)
 
 
 @operation("log_softmax")
 def log_softmax(x: Symbol, dim: Any = -1) -> Symbol:
-    """x - logsumexp(x)."""
-    return add(x, -logsumexp(x, dim, True))
+    """x - logsumexp(x), by its name."""
+    found = share("log_softmax", x.tensor, (x.axes[dim],))
+    return add(x, -logsumexp(x, dim, True)) if found is None else Symbol(found, x.axes)
 
 
 def _broadcast(left: tuple, right: tuple) -> tuple:
