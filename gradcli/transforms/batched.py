@@ -108,7 +108,7 @@ class Batched(Layer):
         Where a gradient is taken inside of the vmap, that is ``backward``'s, of each element: not
         of what its vmap is computed by, which gives the values alone.
         """
-        level = self.__gradcli_rank__
+        level = self.alive()
         generated = getattr(definition, "generate_vmap_rule", False)
         if made is None and getattr(definition, "vmap", None) is not None:
             if generated:
