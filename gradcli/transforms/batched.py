@@ -291,9 +291,9 @@ class Batched(Layer):
             for member in self.sharing():
                 member.given = None  # type: ignore[attr-defined]  # a batch, as this is
         in_one = self.count and not self._across()  # memory for all
-        same = value if in_one else None
-        if own and in_one:
-            same = value.alike() if running.internal(self.__gradcli_rank__) else None
+        if own and not running.internal(self.__gradcli_rank__):
+            in_one = False  # what is written has a gradient for each
+        same = None if not in_one else value.alike() if own else value
         if same is not None:
             target, value = target[0], same
         elif own:
