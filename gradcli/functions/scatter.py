@@ -25,7 +25,7 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.arithmetic import factor
-from gradcli.functions.indexing import meeting_shape, whole, within_flat
+from gradcli.functions.indexing import masked_fill, meeting_shape, whole, within_flat
 from gradcli.functions.products import bmm, expands, mixed, plus
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.functions.subscripts import SHORT, byte_mask, no_index
@@ -55,9 +55,16 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     """
     if not hasattr(values, "dtype"):
         raise not_a("Tensor", "index_put", "values", 2, values)
-    one_type(input, values)
     if not indices:
         raise bad_value("index_put: at least one index must be provided")
+    mask = indices[0]
+    lone = len(indices) == 1 and isinstance(mask, Plain) and mask.dtype.kind == 0
+    if lone and values.numel() == 1 and not accumulate and mask.shape == input.shape[: mask.ndim]:
+        # One number where a mask holds may be of any type, as masked_fill takes it.
+        mask = O["reshape"](mask, (*mask.shape, *(1,) * (input.ndim - mask.ndim)))
+        filled = masked_fill(input, mask, O["reshape"](values, ()))
+        return called(filled, "IndexPutBackward0", input, values)
+    one_type(input, values)
     for part in indices:
         if is_batch(part):
             return part.put_into(input, tuple(indices), values, accumulate)

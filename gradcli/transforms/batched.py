@@ -48,6 +48,8 @@ from gradcli.transforms.tracer import (
 )
 from gradcli.transforms.tree import flatten, over, unflatten
 
+SAME = ()
+
 
 class VmapInfo(NamedTuple):
     """What a custom function's own ``vmap`` is told."""
@@ -62,7 +64,8 @@ class Batched(Layer):
     __slots__ = ()
     batch = True
     value = Layer.content
-    # Of an argument that is mapped over: what it is, and the dimension.
+    # Of an argument that is mapped over: what it is, and the dimension. SAME for all elements: of
+    # what is a batch only for each to have a gradient of its own, and was computed from that alone.
     given: Any = Slots.edge  # type: ignore[attr-defined]
 
     def __init__(self, value: Any, level: int, given: Any = None) -> None:
@@ -76,8 +79,8 @@ class Batched(Layer):
         return (self.value,)
 
     def around(self, content: Any) -> Batched:
-        """A batch of other values at this level."""
-        return Batched(content, self.__gradcli_rank__)
+        """A batch of other values at this level, which are the same for all where these are."""
+        return Batched(content, self.__gradcli_rank__, SAME if self.given == SAME else None)
 
     def over(self, change: Callable[[Any], Any]) -> Batched:
         """The batch of the changed values."""
@@ -90,7 +93,8 @@ class Batched(Layer):
             if rule is not None:
                 found = rule(op, _Split(args, level), {**op.params, **params})
                 if found is not NotImplemented:
-                    return self._noted(Batched(found, level), op, args)
+                    same = all(a.given == SAME for a in args if is_batched(a, level))
+                    return self._noted(Batched(found, level, SAME if same else None), op, args)
         return self._each(lambda i: op(*pick(args, level, i), **pick(params, level, i)))
 
     def alive(self) -> int:
@@ -108,7 +112,7 @@ class Batched(Layer):
         Where a gradient is taken inside of the vmap, that is ``backward``'s, of each element: not
         of what its vmap is computed by, which gives the values alone.
         """
-        level = self.__gradcli_rank__
+        level = self.alive()
         generated = getattr(definition, "generate_vmap_rule", False)
         if made is None and getattr(definition, "vmap", None) is not None:
             if generated:
@@ -283,7 +287,12 @@ class Batched(Layer):
     def write(self, value: Any) -> None:
         """Write to all values of the batch, each its own or all the same."""
         own, target = is_batched(value, self.alive()), self.value
+        if self.given == SAME and own and value.given != SAME:
+            for member in self.sharing():
+                member.given = None  # type: ignore[attr-defined]  # a batch, as this is
         in_one = self.count and not self._across()  # memory for all
+        if own and not running.internal(self.__gradcli_rank__):
+            in_one = False  # what is written has a gradient for each
         same = None if not in_one else value.alike() if own else value
         if same is not None:
             target, value = target[0], same
@@ -349,7 +358,7 @@ class Batched(Layer):
         return gradients(*asked)
 
     def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
-        made = Batched(create(self.value, *value, **options), self.__gradcli_rank__)
+        made = self.around(create(self.value, *value, **options))
         _apart(made, 0, ())
         return made
 
@@ -374,7 +383,8 @@ class Batched(Layer):
 
     def detach(self) -> Any:
         """The same values outside the graph, still a batch."""
-        return Batched(self.value.detach(), self.alive())
+        self.alive()
+        return self.around(self.value.detach())
 
     def become_view(self, view: Any) -> Any:
         """As Layer's; what the caller mapped over is turned with it.
@@ -415,7 +425,7 @@ class Batched(Layer):
         else:
             rows = self.value
         found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim)
-        return type(found)(Batched(part, self.alive()) for part in found)
+        return type(found)(map(self.around, found))
 
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where the index differs along the batch."""
@@ -475,13 +485,15 @@ class Batched(Layer):
         return value
 
     def alike(self) -> Any:
-        """Any value of the batch, where all are the same in a vmap that the user did not write.
+        """Any value of the batch, where nothing makes them differ. None elsewhere.
 
-        Such a vmap is over the directions of another transform, ``hessian`` for example. What the
-        function computes from its arguments is then the same for all. None elsewhere.
+        So it is in a vmap that the user did not write: over the directions of another transform,
+        ``hessian`` for example. What the function computes from its arguments is then the same for
+        all. In a vmap around ``grad`` so are arguments that are not mapped over, whose gradients
+        differ: the numbers of this value count, not its place in the graph.
         """
-        internal = running.internal(self.__gradcli_rank__)
-        return self.content[0] if internal and self.is_uniform() else None
+        same = self.given == SAME or running.internal(self.__gradcli_rank__)
+        return self.content[0] if same and self.count and self.is_uniform() else None
 
     def is_uniform(self) -> bool:
         """Whether all values of the batch are the same, but for NaN."""

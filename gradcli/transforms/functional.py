@@ -29,7 +29,7 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
-from gradcli.transforms.reverse import jacobians_of, value_and_vjp
+from gradcli.transforms.reverse import jacobians_of
 from gradcli.transforms.tracer import operands_of
 
 
@@ -222,19 +222,15 @@ def hessian(
     if outer_jacobian_strategy == "forward-mode":
         check_forward("hessian", strict, vectorize, create_graph)
 
-        def slopes(*args: Any) -> Any:
-            _, _, pull = value_and_vjp(one, args, True)
-            return pull(None) if several else pull(None)[0]
-
-        return jacobian(slopes, inputs, create_graph, False, True, outer_jacobian_strategy)
-
     def gradient(*args: Tensor) -> Any:
-        found = jacobian(one, args, create_graph=True)
+        # A tangent goes with a view, not with a constant.
+        views = (v if v.requires_grad else v.view(v.shape).requires_grad_() for v in args)
+        found = jacobian(one, (*views,), create_graph=True)
         if strict:
             bent(found)
         return found if several else found[0]
 
-    return jacobian(gradient, inputs, create_graph, strict, vectorize)
+    return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
 def vhp(

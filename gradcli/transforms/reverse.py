@@ -330,10 +330,12 @@ def _pull_back(
     if top <= 1:
         return _pulled(outputs, leaves, cotangents, create_graph, cut)
     if top in around and top not in ranks:
-        # What does not differ along a batch of the leaves does not depend on them.
-        return [None for _ in leaves]
+        # What does not differ along a batch of the leaves does not depend on them, but by a node
+        # without a derivative, which looked at their numbers: that is met, and refuses.
+        return _pull_back(outputs, leaves, cotangents, create_graph, cut, passed | {top})
     at_top = [rank_of(o) == top for o in outputs]
-    sample = next(o for o in (*outputs, *cotangents) if rank_of(o) == top)
+    towers = [o for o in (*outputs, *cotangents) if rank_of(o) == top]
+    sample = next((o for o in towers if not o.batch or o.given != ()), towers[0])
     if lasting(sample) is not sample:
         outputs, cotangents = over(lasting, [list(outputs), list(cotangents)])
         return _pull_back(outputs, leaves, cotangents, create_graph, cut, passed)
@@ -347,7 +349,9 @@ def _pull_back(
     if sample.batch:
         inner, weights = [], []
         for o, c, mine in zip(outputs, cotangents, at_top, strict=True):
-            if not mine:  # does not differ along a batch of the leaves, nor depend on them
+            if not mine:  # as above
+                inner.append(o)
+                weights.append(OPERATORS["ones_like"](o))
                 continue
             if rank_of(c) != top:
                 c = OPERATORS["ones_like"](o) if c is None else as_value(c)

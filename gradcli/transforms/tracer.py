@@ -52,7 +52,7 @@ from gradcli.functions.methods import METHODS, TURNED, as_method, of_values
 from gradcli.functions.subscripts import numbers_first, plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_shape, bad_size
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_shape, bad_size
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator
@@ -436,7 +436,9 @@ class Operand(Conversions):
         return self.shape[0]
 
     def __iter__(self) -> Any:
-        return (self[i] for i in range(self.shape[0]))
+        if not self.ndim:
+            raise TypeFault("E0310", "iteration over a 0-d tensor")
+        return iter(self.unbind(0))
 
     def __getitem__(self, index: Any) -> Any:
         part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)

@@ -14,7 +14,7 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
-from gradcli.transforms.batched import Batched, batch_of, is_batched
+from gradcli.transforms.batched import SAME, Batched, batch_of, is_batched
 from gradcli.transforms.func_checks import mapped_outputs
 from gradcli.transforms.levels import Vmap, next_level, running
 from gradcli.transforms.memory import demote
@@ -118,7 +118,10 @@ def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int
     level = next_level()
     vmaps, drawing = running.vmaps, random.drawing.get()
     try:
-        running.vmaps = [*vmaps, Vmap(level, count, lambda value: Batched(value, level), internal)]
+        running.vmaps = [
+            *vmaps,
+            Vmap(level, count, lambda value: Batched(value, level, SAME), internal),
+        ]
         random.drawing.set(_drawing(randomness, level, count))
         running.randomness[level] = randomness
         yield level
@@ -260,6 +263,8 @@ def _whole(out: Any, level: int, count: int, dim: int | None) -> Any:
         out = as_value(out)
         value = OPERATORS["expand"](out, (count, *out.shape))
     else:
+        if dim is None and (same := out.alike()) is not None:
+            return same
         if dim is None:
             said = "vmap: the function can not return a BatchedTensor when out_dim is None: the"
             said += " result differs along the mapped dimension"

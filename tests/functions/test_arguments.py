@@ -522,6 +522,24 @@ def test_bytes_stand_for_truths_where_they_are_written_to(written):
         assert found.equal(wanted)
 
 
+def test_one_number_is_put_where_one_mask_holds_in_any_type():
+    x, mask = gradcli.ones(2, 2), gradcli.tensor([True, False])
+    for value in (gradcli.tensor(2.5, dtype=gradcli.float64), gradcli.tensor([[[2]]])):
+        found = x.index_put((mask,), value)
+        assert found.dtype is gradcli.float32
+        assert found.tolist() == [[value.item()] * 2, [1, 1]]
+        for index, more in ((mask, True), (gradcli.tensor([0]), False)):
+            with pytest.raises(RuntimeError, match=r"dtypes match|shape mismatch"):
+                x.index_put((index,), value, accumulate=more)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x.index_put((mask,), gradcli.tensor(1j))
+    x = gradcli.ones(2, 2, requires_grad=True)
+    y = x.index_put((mask,), gradcli.tensor(2.0).double())
+    assert y.grad_fn.name() == "IndexPutBackward0"
+    y.sum().backward()
+    assert x.grad.tolist() == [[0, 0], [1, 1]]
+
+
 def test_index_put_without_an_index_is_refused():
     with pytest.raises(RuntimeError, match="at least one index"):
         gradcli.ones(3).index_put([], gradcli.tensor(1.0))

@@ -59,6 +59,22 @@ def test_forward_mode_is_the_same():
         functional.jacobian(f, x, strategy="sideways")
 
 
+def test_a_hessian_in_forward_mode_is_of_functions_that_differentiate():
+    x = torch.tensor([0.3, 0.7], dtype=torch.double)
+
+    def cube(x):
+        return (x**3).sum()
+
+    def product(x):
+        return (x * functional.jacobian(cube, x)).sum()
+
+    for f in (product, lambda x: (x**3 * x.detach().requires_grad_()).sum()):
+        want = functional.hessian(f, x)
+        found = functional.hessian(f, x, vectorize=True, outer_jacobian_strategy="forward-mode")
+        assert torch.allclose(found, want)
+    assert not x.requires_grad
+
+
 def test_forward_mode_keeps_no_graph_in_no_grad():
     x, c = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0], requires_grad=True)
     for enabled in (True, False):

@@ -242,10 +242,24 @@ def test_the_directions_of_a_hessian_do_not_hide_values():
     near(hessian(branches)(X), torch.diag(12 * X))
     with pytest.raises(RuntimeError, match="data-dependent control flow"):
         vmap(hessian(branches))(X[None])
+
+
+@family("use", [lambda a: a + 1, lambda a: _Doubled.apply(a)])
+def test_a_value_of_a_vmap_that_has_ended_is_refused(use):
+    escaped = []
+    vmap(lambda a: (escaped.append(a), a)[1])(X)
     with pytest.raises(RuntimeError, match="vmap that has ended"):
-        escaped = []
-        vmap(lambda a: (escaped.append(a), a)[1])(X)
-        escaped[0] + 1
+        use(escaped[0])
+
+
+class _Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return x * 2, in_dims[0]
 
 
 def test_other_shapes_of_the_same_object():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
-from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from gradcli.nn import functional as F
 from gradcli.ops.errors import Fault
 from gradcli.transforms.batched import Batched
@@ -680,3 +680,53 @@ def test_a_batch_under_a_tangent_and_of_windows_is_looked_at():
     np.testing.assert_allclose(torch.vmap(back)(windows), want)
     with pytest.raises(RuntimeError, match="window overlap"):
         torch.vmap(back)(windows * torch.tensor([[1.0], [0.0]]))
+
+
+def _loud(w, x):
+    return (w * x).sum() * (2 if w.sum() > 0 else 3)
+
+
+def _listed(w, x):
+    return (w * x * torch.tensor(w.tolist()) * w.max().item()).sum() * float(w[0])
+
+
+def _filled(w, x):
+    v = w.clone()
+    v[v > 0.1] *= 2
+    return (v * x)[w > 0].sum() + (w * x)[w.nonzero()[:, 0]].sum() + w[w.argmax().item()]
+
+
+@family("f, transform", product([_loud, _listed, _filled], [grad, jacfwd, jacrev, hessian]))
+def test_what_is_not_mapped_over_may_be_looked_at_where_it_is_differentiated_by(f, transform):
+    w, x = torch.tensor([0.5, 2.0, -1.0]), numbers(2, 3)
+    found = vmap(transform(f), in_dims=(None, 0))(w, x)
+    np.testing.assert_allclose(found, torch.stack([transform(f)(w, row) for row in x]), rtol=1e-6)
+
+
+@family("f", [
+    lambda w, x: _loud(w * x, x), lambda w, x: _loud(_put(w, 0, x[0]), x),
+    lambda w, x: _loud(w, x) if x.sum() > 0 else w.sum(),
+])  # fmt: skip
+def test_what_was_computed_from_what_is_mapped_over_is_not_looked_at(f):
+    with pytest.raises(Fault, match="data-dependent"):
+        vmap(grad(f), in_dims=(None, 0))(V, numbers(1, 3))
+
+
+def test_a_gradient_that_is_the_same_for_all_needs_no_dimension():
+    def same(w):
+        return vmap(grad(lambda w, x: (w**3).sum()), in_dims=(None, 0), out_dims=None)(w, W.T)
+
+    np.testing.assert_allclose(same(V), 3 * V**2)
+    np.testing.assert_allclose(grad(lambda w: same(w).sum())(V), 6 * V)
+    with pytest.raises(ValueError, match="out_dim is None"):
+        vmap(grad(lambda w, x: (w * x).sum()), in_dims=(None, 0), out_dims=None)(V, W.T[:1])
+
+
+@family("run", [
+    lambda f: hessian(lambda w: f(w).sum() ** 2)(V), lambda f: jacfwd(lambda w: vjp(f, w)[1](V))(V),
+    lambda f: jacfwd(lambda w: vjp(lambda w: (w, f(w)), w)[1]((V, V)))(V),
+    lambda f: vmap(grad(lambda w, x: f(w).sum()), in_dims=(None, 0))(V, W.T),
+])  # fmt: skip
+def test_a_function_without_a_derivative_has_none_in_a_nest(run):
+    with pytest.raises(Fault, match="not implemented"):
+        run(torch.unique)

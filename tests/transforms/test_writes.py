@@ -711,6 +711,28 @@ def test_another_thread_sees_the_tangents_of_a_level():
     assert fwad.unpack_dual(d).tangent is None
 
 
+@family("pieces", [list, torch.unbind, lambda v: v.chunk(2), lambda v: v.split([1, 2], -1)])
+def test_one_of_several_views_takes_no_recorded_write_in_a_transform(pieces):
+    def written(x):
+        y = x.sin()
+        pieces(y)[0].mul_(2)
+        return y
+
+    x = point() + torch.zeros(2, 1)
+    want = torch.cat([x[:, :1].sin() * 2, x[:, 1:].sin()], 1)
+    if pieces in (list, torch.unbind):
+        same(vmap(written)(x), want)
+    for run in (
+        lambda: vmap(grad(lambda row: written(row).sum()))(x),
+        lambda: grad(lambda x: vmap(written)(x).sum())(x),
+        lambda: vmap(written)(x.requires_grad_()),
+        lambda: grad(lambda x: jvp(written, (x,), (x,))[1].sum())(x),
+        lambda: jvp(grad(lambda x: written(x).sum()), (x,), (x,)),
+    ):
+        with pytest.raises(RuntimeError, match="returns multiple views"):
+            run()
+
+
 @family("pieces", [lambda x: x.unsafe_split(1), lambda x: x.unsafe_chunk(2)])
 def test_pieces_that_may_be_written_to_hold_nothing_of_each_other(pieces):
     def function(x):

@@ -300,8 +300,9 @@ def _as_number(value: Any, inputs: list[Any]) -> Any:
 
 def one_of_several(value: Any, name: str) -> Any:
     """``value``, a view that came with others: it shows as ``name`` and refuses writes in place."""
-    if isinstance(value, Plain) and value.meta is not None and value.meta.base is not None:
-        value.meta.made = value.meta.made or "several"
+    for part, _ in parts_of(value):
+        if part.meta is not None and part.meta.base is not None:
+            part.meta.made = part.meta.made or "several"
     return called(value, name)
 
 
