@@ -157,8 +157,7 @@ def _mills_slope(x: Any, n: int) -> Any:
         apart = [np.where(x < -1, _erfcx_slope(x * (-1.0 / _ROOT_2), 1) / (-_ROOT_2 * last),
                           x + slopes[0])]  # fmt: skip
         for m in range(n):
-            terms = [math.comb(m, k) * slopes[k] * apart[m - k] for k in range(m + 1)]
-            slopes.append(-np.sum(terms, axis=0))
+            slopes.append(-sum(math.comb(m, k) * slopes[k] * apart[m - k] for k in range(m + 1)))
             apart.append(slopes[-1] + (m == 0))
         far, total, known = np.maximum(-x, 9.0), 0.0, [1]
         for m in range(40):
