@@ -358,13 +358,14 @@ class Batched(Layer):
         return gradients(*asked)
 
     def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
+        self.alive()
         made = self.around(create(self.value, *value, **options))
         _apart(made, 0, ())
         return made
 
     def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
         made = super()._like(make, (self.count, *size), *value, **options)
-        return Batched(made, self.__gradcli_rank__)
+        return Batched(made, self.alive())
 
     @property
     def count(self) -> int:

@@ -39,7 +39,7 @@ from gradcli.transforms.reverse import (
     reaches_further,
     without_leaves,
 )
-from gradcli.transforms.tracer import as_value, lasting, operands_of, overlaps, tensors_of
+from gradcli.transforms.tracer import lasting, operands_of, overlaps, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 
 
@@ -78,7 +78,7 @@ def jvp(
         with transforming(by):
             for dual in duals:
                 dual.take_tangent()
-            found = _pushed(func, unflatten(duals, shape), level, strict, has_aux)
+            found = _pushed(func, unflatten(duals, shape), level, strict, has_aux, checked=True)
     finally:
         demote(level)
     made = by.so_far()
@@ -121,16 +121,21 @@ def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any
     """The tangent of ``func(*at)`` by dual numbers."""
     with _dual_level() as level, outside_inference():
         duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
-        return _pushed(func, duals, level, False, False)[1]
+        return _pushed(func, duals, level)[1]
 
 
-def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: bool) -> tuple:
+def _pushed(
+    function: Callable, duals: Any, level: int, strict: bool = False, has_aux: bool = False,
+    checked: bool = False,
+) -> tuple:  # fmt: skip
+    """Values, and their tangents; unless ``checked``, what is no tensor goes through as it is."""
     result = over(lasting, function(*duals))
     aux = None
     if has_aux:
         result, aux = pair(result, "jvp(f, primals, tangents)")
     outputs, form = flatten(result)
-    tensors(outputs, "jvp(f, primals, tangents)")
+    if checked:
+        tensors(outputs, "jvp(f, primals, tangents)")
     values, pushed = [], []
     for out in outputs:
         if is_dual(out, level):
@@ -143,8 +148,8 @@ def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: b
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
                 "inputs. This is not allowed with strict=True.",
             )
-        values.append(as_value(out))
-        pushed.append(OPERATORS["zeros_like"](values[-1]))
+        values.append(out)
+        pushed.append(OPERATORS["zeros_like"](out) if rank_of(out) else out)
     found = unflatten(values, form), unflatten(pushed, form)
     return (*found, _without(aux, level)) if has_aux else found
 
@@ -172,10 +177,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         running.linear[level] = False
         try:
             duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
-            value, pushed = _pushed(func, unflatten(duals, shape), level, False, False)
+            value, pushed = _pushed(func, unflatten(duals, shape), level)
         finally:
             silenced = running.linear.pop(level)
-    ends, form = flatten(pushed)
+    results, form = flatten(pushed)
+    ends = [t for t in results if rank_of(t)]
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
         # pushforward for a derivative.
@@ -217,8 +223,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             tracked = any(t.edge is not None for v in given for t in tensors_of(v))
             create = mode.grad and (further or tracked)
             found = pull_back(back, weights, given, create)  # 0 in floats, of a result without
-            cast = [g.to(t.dtype) for g, t in zip(found, ends, strict=True)]
-            pushed = unflatten(cast, form)
+            cast = iter([g.to(t.dtype) for g, t in zip(found, ends, strict=True)])
+            pushed = unflatten([next(cast) if rank_of(t) else t for t in results], form)
 
         def apart(result: Any) -> Any:
             """A result in memory of its own: no write to it changes a tangent or another."""

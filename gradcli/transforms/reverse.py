@@ -367,6 +367,8 @@ def _pull_back(
     primals = [o.primal if mine else o for o, mine in zip(outputs, at_top, strict=True)]
     moved = [(o.tangent, c) for o, c in zip(outputs, plain, strict=True) if rank_of(o) == top]
     moved += [(p, c.tangent) for p, c in zip(primals, cotangents, strict=True) if rank_of(c) == top]
+    if not create_graph and top in running.linear:  # no graph leads to what it is linear in
+        running.linear[top] = True
     pulling, running.pulling = running.pulling, running.pulling | {top}
     try:
         found = _pull_back(primals, leaves, plain, create_graph, cut, passed)

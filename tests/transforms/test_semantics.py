@@ -1348,6 +1348,41 @@ def test_a_gradient_inside_linearize_does_not_see_what_no_grad_hides(gradient):
     near(jvp(gradient, (X,), (T,))[1], 6 * X**2 * T)
 
 
+def leaf_slopes(x):
+    leaf = T.clone().requires_grad_()
+    return torch.autograd.grad((leaf * x).pow(3).sum(), leaf)[0]
+
+
+def many_slopes(x):
+    leaf = T.clone().requires_grad_()
+    cubes = (leaf * x).pow(3)
+    rows = torch.eye(3, dtype=torch.double)
+    return torch.autograd.grad(cubes, leaf, rows, is_grads_batched=True)[0].sum(0)
+
+
+def pulled_unrecorded(x):
+    pull = vjp(lambda q: (q * x).pow(3), T)[1]
+    with torch.no_grad():
+        return pull(torch.ones_like(T))[0]
+
+
+def rows_unrecorded(x):
+    with torch.no_grad():
+        return jacrev(lambda q: (q * x).pow(3))(T).sum(0)
+
+
+@family("slopes", [leaf_slopes, many_slopes, pulled_unrecorded, rows_unrecorded])
+def test_a_pass_without_a_graph_inside_linearize(slopes):
+    """There is no graph to read the linear function from: it was 0, without an error."""
+    near(torch.func.linearize(slopes, X)[1](W), 9 * T**2 * X**2 * W)
+
+
+def test_linearize_hands_on_what_is_no_tensor():
+    value, push = torch.func.linearize(lambda x: (x * 2, None, {"n": 3.5, "s": x.shape}), X)
+    assert value[1:] == push(T)[1:] == (None, {"n": 3.5, "s": (3,)})
+    near(push(T)[0], 2 * T)
+
+
 @family("chunk_size, calls", [(None, 1), (1, 6), (2, 3), (4, 2), (100, 1)])
 def test_chunks_of_a_jacobian_are_rows_at_once(chunk_size, calls):
     seen = []

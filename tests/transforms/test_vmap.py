@@ -262,6 +262,8 @@ REFUSED = {
     "ended": (lambda: escaped().sin(), "E0414"),
     "ended, written": (lambda: escaped().fill_(0), "E0414"),
     "ended, detached": (lambda: escaped().detach(), "E0414"),
+    "ended, zeros like it": (lambda: torch.zeros_like(escaped()), "E0414"),
+    "ended, zeros beside it": (lambda: escaped().new_zeros(2), "E0414"),
     "ended, its maximum": (lambda: escaped().max(), "E0414"),
     "a list for a tuple": (
         lambda: vmap(lambda xy: xy[0] + xy[1], in_dims=((0, 0),))([V, V]),
@@ -393,6 +395,12 @@ def test_randomness():
         all_alike(each(torch.bernoulli))(rows)
     alike = each(lambda m: all_alike(lambda row: torch.bernoulli(m[0]))(m))(rows)
     assert torch.equal(alike, alike[:, :1].expand(2, 3, 4)) and alike.unique().numel() == 2
+    chances, X = torch.rand(4), torch.rand(3, 4) + 1
+    for draw in (torch.bernoulli, torch.poisson, lambda w: torch.normal(w, 2.0)):
+        torch.manual_seed(0)
+        slopes = all_alike(grad(lambda w, x, d=draw: (w * x * d(w)).sum()), (None, 0))(chances, X)
+        torch.manual_seed(0)  # the weights are a batch for their gradients' sake alone
+        assert torch.equal(slopes, X * draw(chances))
     halves = vmap(lambda p: p.bernoulli_(0.5), randomness="same")(torch.zeros(3, 8))
     assert torch.equal(halves[0], halves[2])
     with pytest.raises(RuntimeError, match="allowed values for randomness"):

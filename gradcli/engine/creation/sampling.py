@@ -112,13 +112,14 @@ def _inside_vmap(*parameters: Any) -> random.Drawing | None:
     """What the vmaps around say of random numbers.
 
     Raises RuntimeFault (E0414) for an ``out=`` inside of one, and for parameters that are a batch
-    of one that draws the same for all.
+    of one that draws the same for all, where they differ.
     """
     inside = around = random.drawing.get()
     if inside is not None and TARGET.get() is not None:
         said = "vmap: We do not support calling out variants of random operations inside of vmap."
         raise RuntimeFault("E0414", said, help="leave out= away")
-    ranks = {t.__gradcli_rank__ for value in parameters for t in _layers(value)}
+    layers = (t for value in parameters for t in _layers(value))
+    ranks = {t.__gradcli_rank__ for t in layers if not t.batch or t.alike() is None}
     while around is not None:
         if around.randomness == "same" and around.level in ranks:
             said = "Vmap does not currently support same randomness with a batched tensor input"
