@@ -9,7 +9,7 @@ from typing import Any
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Order
-from gradcli.engine.record.composite import bottom, called, columnwise, rowwise
+from gradcli.engine.record.composite import bottom, called, columnwise, lasting, rowwise
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import may_be, safely
 from gradcli.engine.tensor.tensor import Tensor
@@ -115,7 +115,7 @@ def matrix_power(input: Any, n: int) -> Any:
     if n < 0:
         input, n = O["inv"](input), -n
     if not n:
-        unit = O["tril"](O["triu"](input**0)).to(input.dtype)  # whose gradient is 0
+        unit = O["tril"](O["triu"](lasting(input**0))).to(input.dtype)  # whose gradient is 0
         return called(rowwise(unit), "CopyBackwards")
     out = None
     while n:

@@ -441,7 +441,7 @@ class Batched(Layer):
         """Raises RuntimeFault (E0414), as in PyTorch, but inside another transform."""
         if transformed.by and transformed.by[-1].level == self.alive():
             raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
-        return self.over(lambda part: part.data)
+        return self.around(self.value.data)
 
     @data.setter
     def data(self, value: Any) -> None:

@@ -35,6 +35,7 @@ from gradcli.engine.grad_mode import (
 from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import through_float32
+from gradcli.engine.record.captures import captured
 from gradcli.engine.record.composite import bottom, in_float32, version_of
 from gradcli.engine.tensor.storage import References, Slots
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -313,8 +314,9 @@ class Dual(Layer):
 
     @property
     def data(self) -> Any:
-        """The primal alone, in the same memory; inside another transform, out of its graph."""
-        if self._innermost():
+        """The primal alone, in the same memory; inside another transform, which did not capture
+        it, out of its graph."""
+        if self._innermost() or any(t is self for t in captured(transformed.by[-1].function)):
             level = self.__gradcli_rank__
             return self.primal.data if level in running.dual else _data_within(self.primal)
         self.own()

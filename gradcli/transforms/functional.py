@@ -29,7 +29,7 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
-from gradcli.transforms.reverse import jacobians_of
+from gradcli.transforms.reverse import jacobians_of, leaf_of
 from gradcli.transforms.tracer import operands_of
 
 
@@ -120,7 +120,7 @@ def _pushed(
     create_graph: bool, strict: bool, what: str,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """The Jacobian times a direction: the derivative of the backward pass by its cotangent."""
-    weights = [OPERATORS["zeros_like"](o.detach())._require(True) for o in outputs]
+    weights = [leaf_of(OPERATORS["zeros_like"](o.detach()), False, ()) for o in outputs]
     back = filled(_by(outputs, leaves, weights, True), leaves, strict, what)
     return filled(_by(back, weights, along, create_graph), weights, False, "The gradient")
 
@@ -149,7 +149,7 @@ def jacobian(
         check_forward("jacobian", strict, vectorize, create_graph)
     several, given = as_tuple(inputs, "inputs", "jacobian")
     if strategy == "forward-mode":
-        if any(v.batch for x in given for v in operands_of(x)):
+        if any(v.batch and v.alike() is None for x in given for v in operands_of(x)):
             raise RuntimeFault(
                 "E0412",
                 "Batching rule not implemented for aten::_make_dual; the fallback path doesn't "

@@ -976,6 +976,40 @@ def test_data_is_not_set_inside_linearize():
     near(tangent, torch.cat([0 * T, T]))
 
 
+def test_data_of_what_an_inner_transform_captures_has_no_tangent():
+    def f(x):
+        return vjp(lambda w: x.data * w, T)[1](T)[0], vjp(lambda w: (x * 2).data * w, T)[1](T)[0]
+
+    captured, computed = jvp(f, (X,), (W,))[1]
+    near(captured, 0 * T)
+    near(computed, 2 * T * W)
+    with forward_ad.dual_level():
+        found = f(forward_ad.make_dual(X, W))[0]
+        assert forward_ad.unpack_dual(found).tangent is None
+
+
+def test_products_of_a_batch_in_reverse_mode():
+    functional = torch.autograd.functional
+
+    def both(q):
+        return functional.jvp(lambda t: (t**3).sum(), q, q.cos(), create_graph=True)
+
+    rows, one = torch.stack([X, 2 * X]), torch.ones((), dtype=torch.double)
+    pulled = vmap(lambda x: vjp(both, x)[1]((one, one))[0])(rows)
+    near(pulled, 3 * rows**2 + 6 * rows * rows.cos() - 3 * rows**2 * rows.sin())
+
+
+def test_a_forward_jacobian_beside_what_is_mapped_over():
+    def entries(q, r):
+        cubes = torch.autograd.functional.jacobian(
+            lambda t: t**3 * r, q, vectorize=True, strategy="forward-mode"
+        )
+        return (cubes**2).sum()
+
+    rows = torch.stack([T, 2 * T])
+    near(vmap(lambda r: grad(lambda q: entries(q, r))(X))(rows), 36 * X**3 * rows**2)
+
+
 @family("cut", [
     lambda y: y.detach_(), lambda y: y.data.mul_(1.5), lambda y: y.data.copy_(y.data * 1.5),
 ])  # fmt: skip

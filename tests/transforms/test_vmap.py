@@ -401,6 +401,10 @@ def test_randomness():
         slopes = all_alike(grad(lambda w, x, d=draw: (w * x * d(w)).sum()), (None, 0))(chances, X)
         torch.manual_seed(0)  # the weights are a batch for their gradients' sake alone
         assert torch.equal(slopes, X * draw(chances))
+        torch.manual_seed(0)
+        pushed = jvp(lambda w, d=draw: each(lambda x: x * d(w))(X), (chances,), (chances,))
+        torch.manual_seed(0)  # as they lie in memory, each for the same chances
+        assert torch.equal(pushed[0], X * draw(chances.expand(3, 4))) and not pushed[1].any()
     halves = vmap(lambda p: p.bernoulli_(0.5), randomness="same")(torch.zeros(3, 8))
     assert torch.equal(halves[0], halves[2])
     with pytest.raises(RuntimeError, match="allowed values for randomness"):

@@ -31,9 +31,8 @@ from gradcli.engine.creation.factories import (
 )
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float16, float32, float64, int64, to_dtype
-from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.arguments import UNSAID, is_whole
-from gradcli.engine.record.composite import bottom, called, named
+from gradcli.engine.record.composite import bottom, called, is_batch, named
 from gradcli.engine.record.face import face
 from gradcli.engine.record.inplace import check_writable, share_memory, written_twice
 from gradcli.engine.record.out import TARGET, may_be
@@ -199,9 +198,9 @@ def normal(
         raise bad_value(f"normal expects std >= 0.0, but found std {std:g}")
     if given:
         both = (mean + std).to(given[0].dtype)
-        with no_grad():
-            unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
-            out = (unit * std + mean).to(both.dtype)
+        mean, std = (v.detach() if isinstance(v, Tensor) else v for v in (mean, std))
+        unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
+        out = (unit * std + mean).to(both.dtype)
         form = 1 + isinstance(std, Tensor) + (len(given) == 2)
         out = _from(both, out, f"NormalBackward{form}")
     else:
@@ -213,6 +212,8 @@ def normal(
 
 def _from(chances: Tensor, numbers: Tensor, name: str) -> Tensor:
     """Numbers drawn by the ``chances``: as in PyTorch the derivative is 0, not missing."""
+    if is_batch(numbers):  # which differ where what they are drawn by may not
+        chances = chances + OPERATORS["zeros_like"](numbers)
     out: Tensor = OPERATORS["drawn"](chances, numbers=numbers.array)
     result: Tensor = called(out, name)
     return result

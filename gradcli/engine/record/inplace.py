@@ -239,7 +239,9 @@ def put_item(
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
-    old = _before_write(target, one_number, index if part else None)
+    # A number at some places is what those hold, whoever shares their memory; not so in a graph.
+    here = index is not Ellipsis and isinstance(value, int | float | complex) and not target.edge
+    old = _before_write(target, one_number or here, index if part else None)
     kind = value.__class__
     if kind in _NUMPY_NUMBERS:
         value = value.item()

@@ -252,6 +252,23 @@ def test_windows_that_overlap_are_not_written_entry_by_entry(write):
         write(torch.tensor([1.0, 2.0, 3.0], requires_grad=True) * 1)
 
 
+MASK = torch.tensor([True, False, True])
+
+
+@family("index, wanted", [
+    (torch.tensor([0]), [4.0, 4.0, 4.0]), (torch.stack([MASK, ~MASK]), [4.0, 4.0, 4.0]),
+    ((slice(None), MASK), [4.0, 0.0, 4.0]), (([0, 1], [1, 1]), [0.0, 4.0, 0.0]),
+])  # fmt: skip
+def test_a_number_is_written_at_an_index_where_entries_share_memory(index, wanted):
+    base = torch.zeros(3)
+    rows = base.expand(2, 3)
+    rows[index] = 4
+    assert base.tolist() == wanted and rows.tolist() == [wanted] * 2 and base._version == 1
+    for refused in (rows, torch.zeros(3, requires_grad=True).clone().expand(2, 3)):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            refused[index] = torch.arange(2.0)[1] if refused is rows else 4
+
+
 @family("function", [
     torch.diag, lambda x: x.diff(0), lambda x: x[:, :0].diff(), torch.chain_matmul,
     lambda x: x.long().nan_to_num(), lambda x: x.bool().sign(), lambda x: x.bool().sgn(),
