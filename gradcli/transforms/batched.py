@@ -345,6 +345,9 @@ class Batched(Layer):
 
     def put_into(self, target: Any, index: Any, value: Any, accumulate: bool = False) -> Any:
         """``target`` with ``value`` written where an index says that differs along the batch."""
+        index, differs = _alike(index, self.__gradcli_rank__)
+        if not differs:
+            return index_put(target, index, value, accumulate)
         where = _Where(self, target, index)
         before = snapshot(target)
         shape = tuple(self.at_once(where.read, before).shape)

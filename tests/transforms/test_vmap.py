@@ -708,7 +708,15 @@ def _filled(w, x):
     return (v * x)[w > 0].sum() + (w * x)[w.nonzero()[:, 0]].sum() + w[w.argmax().item()]
 
 
-@family("f, transform", product([_loud, _listed, _filled], [grad, jacfwd, jacrev, hessian]))
+def _put_where(w, x):
+    w = w.double()
+    put = w.clone().index_put((w > 0,), x[:2]).index_put((w > 0,), w[1:], accumulate=True)
+    return (put**2 * torch.where(w.data > 0, x, w)[w.detach() > 0].sum()).sum()
+
+
+@family(
+    "f, transform", product([_loud, _listed, _filled, _put_where], [grad, jacfwd, jacrev, hessian])
+)
 def test_what_is_not_mapped_over_may_be_looked_at_where_it_is_differentiated_by(f, transform):
     w, x = torch.tensor([0.5, 2.0, -1.0]), numbers(2, 3)
     found = vmap(transform(f), in_dims=(None, 0))(w, x)
