@@ -122,7 +122,7 @@ def _pushed(
     """The Jacobian times a direction: the derivative of the backward pass by its cotangent."""
     weights = [leaf_of(OPERATORS["zeros_like"](o.detach()), False, ()) for o in outputs]
     back = filled(_by(outputs, leaves, weights, True), leaves, strict, what)
-    return filled(_by(back, weights, along, create_graph), weights, False, "The gradient")
+    return filled(_by(back, weights, along, create_graph), weights, strict, "The gradient")
 
 
 def jacobian(

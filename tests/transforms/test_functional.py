@@ -93,6 +93,15 @@ def test_strict_goes_with_rows_of_their_own_only(name, how):
     assert fault.value.code == "E0303"
 
 
+def test_strict_mode_asks_that_a_product_depends_on_its_direction():
+    x, v = torch.tensor([0.5, 2.0]), torch.ones(2)
+    for product, f in (functional.jvp, torch.sign), (functional.hvp, lambda x: x.relu().sum()):
+        with pytest.raises(RuntimeError, match="not allowed in strict mode"):
+            product(f, x, v, strict=True)
+        assert not product(f, x, v)[1].any()
+    assert functional.jvp(lambda x: x * 2, x, v, strict=True)[1].tolist() == [2.0, 2.0]
+
+
 def test_a_result_that_does_not_depend_has_a_tangent_of_zeros():
     x = torch.tensor([0.3, 0.7])
     _, (one, none) = functional.jvp(lambda x: (x * 2, torch.ones(2)), x, torch.ones(2))
