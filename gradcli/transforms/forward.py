@@ -190,7 +190,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         try:
             back = pull_back(ends, along, weights, True)
         except RuntimeFault as fault:
-            if fault.code not in ("E0402", "E0414"):  # a checkpoint runs again, without its vmap
+            if fault.code not in ("E0402", "E0407", "E0414"):  # a checkpoint that runs anew
                 raise
     for end in (t.edge for g in back for t in tensors_of(g) if t.edge is not None):
         more(end).since = 0  # a factor of 0 is the function's own here, no branch not taken

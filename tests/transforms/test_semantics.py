@@ -330,6 +330,18 @@ def test_linearize_of_a_checkpoint_inside_vmap():
     near(torch.func.linearize(vmap(f), x)[1](x), jvp(vmap(f), (x,), (x,))[1])
 
 
+def test_linearize_of_a_checkpoint_that_hides_a_part_of_what_it_captures():
+    def f(x):
+        def inside(w):
+            with torch.no_grad():
+                scale = x * x
+            return (scale * w).sin() * x
+
+        return torch.utils.checkpoint.checkpoint(inside, T, use_reentrant=False)
+
+    near(torch.func.linearize(f, X)[1](W), jvp(f, (X,), (W,))[1])
+
+
 def test_a_hook_inside_linearize():
     def f(x):
         y = x * 0.5
