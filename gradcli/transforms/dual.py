@@ -314,8 +314,7 @@ class Dual(Layer):
 
     @property
     def data(self) -> Any:
-        """The primal alone, in the same memory; inside another transform, which did not capture
-        it, out of its graph."""
+        """The primal alone, in the same memory; in a transform that was given it, without graph."""
         if self._innermost() or any(t is self for t in captured(transformed.by[-1].function)):
             level = self.__gradcli_rank__
             return self.primal.data if level in running.dual else _data_within(self.primal)
@@ -330,8 +329,7 @@ class Dual(Layer):
     def _innermost(self) -> bool:
         """Whether nothing but the level of this tangent, and maps, runs inside of it."""
         level = self.__gradcli_rank__
-        inner = transformed.by[running.dual.get(level, 0) :]
-        inner = [t for t in inner if t.since is not None]
+        inner = [t for t in transformed.by[running.dual.get(level, 0) :] if t.since is not None]
         return not inner or inner[-1].level == level
 
     # -- in ``forward_ad.dual_level``, and where its level ended, a dual is a tensor like others ---

@@ -78,7 +78,8 @@ def jvp(
         with transforming(by):
             for dual in duals:
                 dual.take_tangent()
-            found = _pushed(func, unflatten(duals, shape), level, strict, has_aux, checked=True)
+            found = _pushed(func, unflatten(duals, shape), level, strict, has_aux)
+            tensors(flatten(found[0])[0], "jvp(f, primals, tangents)")
     finally:
         demote(level)
     made = by.so_far()
@@ -121,21 +122,16 @@ def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any
     """The tangent of ``func(*at)`` by dual numbers."""
     with _dual_level() as level, outside_inference():
         duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
-        return _pushed(func, duals, level)[1]
+        return _pushed(func, duals, level, False, False)[1]
 
 
-def _pushed(
-    function: Callable, duals: Any, level: int, strict: bool = False, has_aux: bool = False,
-    checked: bool = False,
-) -> tuple:  # fmt: skip
-    """Values, and their tangents; unless ``checked``, what is no tensor goes through as it is."""
+def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: bool) -> tuple:
+    """Values, and their tangents; what is no tensor goes through as it is."""
     result = over(lasting, function(*duals))
     aux = None
     if has_aux:
         result, aux = pair(result, "jvp(f, primals, tangents)")
     outputs, form = flatten(result)
-    if checked:
-        tensors(outputs, "jvp(f, primals, tangents)")
     values, pushed = [], []
     for out in outputs:
         if is_dual(out, level):
@@ -151,7 +147,8 @@ def _pushed(
         values.append(out)
         pushed.append(OPERATORS["zeros_like"](out) if rank_of(out) else out)
     found = unflatten(values, form), unflatten(pushed, form)
-    return (*found, _without(aux, level)) if has_aux else found
+    aux = over(lambda t: t.primal if is_dual(t, level) else t, aux)
+    return (*found, aux) if has_aux else found
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -177,7 +174,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         running.linear[level] = False
         try:
             duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
-            value, pushed = _pushed(func, unflatten(duals, shape), level)
+            value, pushed = _pushed(func, unflatten(duals, shape), level, False, False)
         finally:
             silenced = running.linear.pop(level)
     results, form = flatten(pushed)
@@ -234,8 +231,3 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return over(apart, pushed)
 
     return value, push
-
-
-def _without(tree: Any, level: int) -> Any:
-    leaves, shape = flatten(tree)
-    return unflatten([t.primal if is_dual(t, level) else t for t in leaves], shape)

@@ -13,7 +13,6 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import as_flag, gradients, real_only
 from gradcli.engine.grad_mode import enable_grad
-from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
 from gradcli.transforms.functional_checks import (
@@ -30,7 +29,6 @@ from gradcli.transforms.functional_checks import (
     strict_graph,
 )
 from gradcli.transforms.reverse import jacobians_of, leaf_of
-from gradcli.transforms.tracer import operands_of
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
@@ -149,13 +147,6 @@ def jacobian(
         check_forward("jacobian", strict, vectorize, create_graph)
     several, given = as_tuple(inputs, "inputs", "jacobian")
     if strategy == "forward-mode":
-        if any(v.batch and v.alike() is None for x in given for v in operands_of(x)):
-            raise RuntimeFault(
-                "E0412",
-                "Batching rule not implemented for aten::_make_dual; the fallback path doesn't "
-                "work on out= or view ops.",
-                help="write func.jacfwd(f)(x), which goes with vmap",
-            )
         return _forward(func, given, several)
     with enable_grad():
         leaves = _leaves(given, create_graph)

@@ -198,10 +198,9 @@ def pull_back(
     for out, cotangent in zip(outputs, cotangents, strict=True):
         if cotangent is None:
             real_only(out.dtype)
-    if any(not v.batch for value in (*outputs, *cotangents) for v in operands_of(value)):
-        found = _by_hooks(outputs, leaves, cotangents, create_graph)
-    else:
-        found = _pull_back(outputs, leaves, cotangents, create_graph)
+    tangents = any(not v.batch for o in (*outputs, *cotangents) for v in operands_of(o))
+    pull: Callable = _by_hooks if tangents else _pull_back
+    found = pull(outputs, leaves, cotangents, create_graph)
     return [_zeros(leaf) if g is None else g for g, leaf in zip(found, leaves, strict=True)]
 
 

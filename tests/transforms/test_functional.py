@@ -95,10 +95,10 @@ def test_strict_goes_with_rows_of_their_own_only(name, how):
 
 def test_strict_mode_asks_that_a_product_depends_on_its_direction():
     x, v = torch.tensor([0.5, 2.0]), torch.ones(2)
-    for product, f in (functional.jvp, torch.sign), (functional.hvp, lambda x: x.relu().sum()):
+    for push, f in (functional.jvp, torch.sign), (functional.hvp, lambda x: x.relu().sum()):
         with pytest.raises(RuntimeError, match="not allowed in strict mode"):
-            product(f, x, v, strict=True)
-        assert not product(f, x, v)[1].any()
+            push(f, x, v, strict=True)
+        assert not push(f, x, v)[1].any()
     assert functional.jvp(lambda x: x * 2, x, v, strict=True)[1].tolist() == [2.0, 2.0]
 
 

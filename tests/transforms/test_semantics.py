@@ -1011,7 +1011,7 @@ def test_products_of_a_batch_in_reverse_mode():
     near(pulled, 3 * rows**2 + 6 * rows * rows.cos() - 3 * rows**2 * rows.sin())
 
 
-def test_a_forward_jacobian_beside_what_is_mapped_over():
+def test_a_forward_jacobian_inside_vmap():
     def entries(q, r):
         cubes = torch.autograd.functional.jacobian(
             lambda t: t**3 * r, q, vectorize=True, strategy="forward-mode"
@@ -1020,6 +1020,7 @@ def test_a_forward_jacobian_beside_what_is_mapped_over():
 
     rows = torch.stack([T, 2 * T])
     near(vmap(lambda r: grad(lambda q: entries(q, r))(X))(rows), 36 * X**3 * rows**2)
+    near(vmap(lambda r: grad(lambda q: entries(q, X))(r))(rows), 36 * rows**3 * X**2)
 
 
 @family("cut", [
