@@ -439,3 +439,15 @@ def test_a_composed_node_is_freed_where_pytorchs_is(function):
     y.sum().backward()
     with pytest.raises(RuntimeError, match="second time"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("function", [
+    torch.trapezoid, torch.cumulative_trapezoid, lambda x: torch.matrix_power(x.expand(2, 2), 0),
+])  # fmt: skip
+def test_steps_of_composed_functions_that_save_no_tensor_are_not_freed(function):
+    x = torch.tensor([0.5, -1.5], requires_grad=True)
+    y = function(x).sum()
+    y.backward()
+    once = x.grad.clone()
+    y.backward()
+    assert torch.equal(x.grad, 2 * once)
