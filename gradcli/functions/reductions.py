@@ -25,7 +25,7 @@ from gradcli.engine.record.arguments import (
     Required,
     whole_or_along,
 )
-from gradcli.engine.record.composite import called, in_float32, named
+from gradcli.engine.record.composite import called, in_float32, lasting, named
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import joined
 from gradcli.engine.record.out import ONE_SCALAR, may_be
@@ -263,7 +263,8 @@ def trapezoid(y: Any, x: Any = UNSAID, *, dx: Any = UNSAID, dim: int = -1) -> An
         return called(twice / 2.0, "DivBackward1", twice)
     dx = _check_points("trapezoid", y, x, dx)
     first, last = (y[(*(slice(None),) * axis, place)] for place in (0, -1))
-    return called((O["sum"](y, axis) - (first + last) * 0.5) * dx, "MulBackward1")
+    whole = O["sum"](y, axis) - lasting((first + last) * 0.5)
+    return called(lasting(whole * dx), "MulBackward1")
 
 
 def cumulative_trapezoid(y: Any, x: Any = UNSAID, *, dx: Any = UNSAID, dim: int = -1) -> Any:
@@ -301,7 +302,8 @@ def _trapezes(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
             behind = len(y.shape) - 1 - axis
         lead = max(len(y.shape) - len(x.shape) - behind, 0)
         dx = diff(O["reshape"](x, (1,) * lead + (*x.shape,) + (1,) * behind), dim=axis)
-    return dx * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))])
+    found = dx * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))])
+    return lasting(found) if x is UNSAID else found
 
 
 may_be("wider", diff, var, std)
