@@ -80,6 +80,12 @@ class _Recurrent(Module):
         names += ["weight_hr"] if self.proj_size else []
         return tuple(getattr(self, f"{name}{end}", None) for name in names)
 
+    def _start(self, sizes: Sequence[int], dtype: Any) -> Any:
+        """A state of zeros."""
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)
+        h, c = (zeros(*sizes, width, dtype=dtype) for width in widths)
+        return (h, c) if self.kind == "lstm" else h
+
     def _parts(self, hx: Any, single: bool) -> Sequence[Tensor]:
         """The tensors that make a state: two of an LSTM, one tensor only where it has no batch."""
         if self.kind != "lstm":
@@ -102,15 +108,12 @@ class _Cell(_Recurrent):
         self._weights(input_size, bias, "", dtype=dtype, device=device)
         self.reset_parameters()
 
-    def _start(self, input: Tensor) -> Any:
-        h = zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
-        return (h, h) if self.kind == "lstm" else h
-
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """The next state, from an input and the last one (0 where there is none)."""
-        states = () if hx is None else self._parts(hx, input.ndim == 1)
+        hx = self._start(input.shape[:-1], input.dtype) if hx is None else hx
+        states = self._parts(hx, input.ndim == 1)
         names = ("hx[0]", "hx[1]") if self.kind == "lstm" else ("hidden",)
-        for name, v in zip(("input", *names), (input, *states), strict=False):
+        for name, v in zip(("input", *names), (input, *states), strict=True):
             if v.dim() not in (1, 2):
                 said = f"Expected {name} to be 1D or 2D, got {v.ndim}D instead"
                 raise ValueFault("E0301", f"{type(self).__name__}: {said}")
@@ -125,7 +128,7 @@ class _Cell(_Recurrent):
             if state.shape[-1] != self.hidden_size:
                 said = f"got {state.shape[-1]}, expected {self.hidden_size}"
                 raise bad_shape(f"hidden{i} has inconsistent hidden_size: {said}")
-        return _STEPS[self.kind](input, self._start(input) if hx is None else hx, self._of(""))
+        return _STEPS[self.kind](input, hx, self._of(""))
 
 
 class RNNCell(_Cell):
@@ -266,9 +269,7 @@ class _Layers(_Recurrent):
     def _states(self, input: Tensor, hx: Any, single: bool) -> list:
         count = sum(len(ends) for ends in self._ends)
         if hx is None:
-            h = zeros(input.shape[1], self.proj_size or self.hidden_size, dtype=input.dtype)
-            c = zeros(input.shape[1], self.hidden_size, dtype=input.dtype)
-            return [(h, c) if self.kind == "lstm" else h] * count
+            return [self._start(input.shape[1:-1], input.dtype)] * count
         parts = self._parts(hx, single)
         widths = (self.proj_size or self.hidden_size, self.hidden_size)
         ranks = [p.ndim for p in parts]
