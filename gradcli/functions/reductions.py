@@ -263,8 +263,8 @@ def trapezoid(y: Any, x: Any = UNSAID, *, dx: Any = UNSAID, dim: int = -1) -> An
         return called(twice / 2.0, "DivBackward1", twice)
     dx = _check_points("trapezoid", y, x, dx)
     first, last = (y[(*(slice(None),) * axis, place)] for place in (0, -1))
-    ends = lasting((first + last) * 0.5)
-    return lasting(called((O["sum"](y, axis) - ends) * dx, "MulBackward1"))
+    whole = O["sum"](y, axis) - lasting((first + last) * 0.5)
+    return called(lasting(whole * dx), "MulBackward1")
 
 
 def cumulative_trapezoid(y: Any, x: Any = UNSAID, *, dx: Any = UNSAID, dim: int = -1) -> Any:

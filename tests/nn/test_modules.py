@@ -487,6 +487,21 @@ def test_a_sequence_goes_on_from_the_state_that_was_left(kind):
     assert torch.equal(dropped(x)[0], dropped.train()(x)[0])
 
 
+@family("kind, x, pair", [
+    (nn.LSTM, torch.rand(4, 2, 3), torch.rand(2, 1, 2, 2)),
+    (nn.LSTMCell, torch.rand(2, 3), torch.rand(2, 2, 2)),
+])  # fmt: skip
+def test_the_state_of_an_lstm_is_two_tensors_and_no_stack_of_a_batch_is_split(kind, x, pair):
+    layer = kind(3, 2)
+    first = layer(x, tuple(pair))[0]
+    assert torch.equal(layer(x, list(pair))[0], first)
+    for wrong, error in ((pair, TypeError), (pair[0], TypeError), ((pair[0],), RuntimeError)):
+        with pytest.raises(error):
+            layer(x, wrong)
+    single = layer(x[:, 0] if kind is nn.LSTM else x[0], pair[..., 0, :])[0]
+    assert torch.allclose(single, first[:, 0] if kind is nn.LSTM else first[0])
+
+
 def test_forward_hooks_with_keywords_in_order_and_after_an_error():
     class Scaled(nn.Module):
         def forward(self, x, scale):

@@ -416,9 +416,11 @@ def asarray(
         if isinstance(obj, np.generic):
             raise RuntimeFault("E0303", "can't alias NumPy scalars.")
         raise ValueFault("E0303", said)
+    if requires_grad is None:  # a copy that no_grad cut from its graph is a leaf that requires one
+        requires_grad = isinstance(obj, Tensor) and obj.requires_grad
     if requires_grad:
         return out if out.requires_grad else requiring(out, True)
-    return out.detach() if requires_grad is False and out.requires_grad else out
+    return out.detach() if out.requires_grad else out
 
 
 def frombuffer(

@@ -394,7 +394,7 @@ def registered(node: Any, kind: str) -> Any:
 
 
 class Lasting(tuple[Any, ...]):
-    """``Node.saved`` that no pass lets go of: numbers alone."""
+    """``Node.saved`` that no pass lets go of: numbers and constants alone."""
 
     __slots__ = ()
 

@@ -25,7 +25,7 @@ _FREED = frozenset(
         "IndexReduce NllLoss NllLoss2D FftR2C ReflectionPad1D ReflectionPad2D ReflectionPad3D "
         "ReplicationPad1D ReplicationPad2D ReplicationPad3D MaxPool2DWithIndices AdaptiveMaxPool2D "
         "MaxPool3DWithIndices AdaptiveMaxPool3D FractionalMaxPool2D FractionalMaxPool3D Addcdiv "
-        "Sgn",
+        "AdaptiveAvgPool2D AdaptiveAvgPool3D Sgn",
         "Median Nanmedian Scatter IndexFill",
         "Div",
     ))
@@ -156,7 +156,7 @@ def runs_once(value: Any) -> Any:
     """``value``, whose node is freed after backward, as PyTorch's is, though it saves no tensor."""
     edge = value.edge if isinstance(value, Plain) else None
     if edge is not None and not edge.saved:
-        edge.saved = (None, None, None)
+        edge.saved = tuple(edge.saved) or (None, None, None)
         if edge.step is not None and edge.op.entrywise:  # which is for such as are never freed
             edge.__class__ = _without_step(edge.__class__)
     return value

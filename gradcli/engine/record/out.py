@@ -56,6 +56,7 @@ def into(
     given = (*operands, *options.values(), *targets)
     follows = current().grad and any(isinstance(v, Tensor) and in_graph(v) for v in given)
     rule, apart = _declared(function, "out", "same"), _declared(function, "apart", False)
+    computes = rule == "any"  # in the dtype of out: of whole numbers too it is a sum that is cut
     if rule == "none":
         raise TypeFault("E0302", f"{name}() got an unexpected keyword argument 'out'")
     op = getattr(function, "operator", function)
@@ -81,7 +82,7 @@ def into(
             TARGET.reset(before)
         parts = result if isinstance(result, tuple) else (result,)
         pairs = zip(targets, parts, strict=False)
-        if follows and any(in_graph(t) or p.dtype.differentiable for t, p in pairs):
+        if follows and (computes or any(in_graph(t) or p.dtype.differentiable for t, p in pairs)):
             said = f"{name}(): functions with out=... arguments don't support automatic"
             said += " differentiation, but one of the arguments requires grad."
             raise RuntimeFault("E0405", said, help="leave out= away, or detach() the arguments")

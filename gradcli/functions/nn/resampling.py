@@ -17,7 +17,14 @@ from gradcli.engine.creation.errors import too_large
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.dtypes import bool_, float16, float32, float64, uint8
 from gradcli.engine.record.arguments import Asked
-from gradcli.engine.record.composite import by_element, called, formatted, in_float32, rowwise
+from gradcli.engine.record.composite import (
+    by_element,
+    called,
+    formatted,
+    in_float32,
+    lasting,
+    rowwise,
+)
 from gradcli.engine.record.dtype_checks import same_dtype
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -66,14 +73,14 @@ def taps(input: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) 
     if weights is not None and count > _FEW:  # one gradient to add up, not one for each tap
         charge_shape((*input.shape[:axis], len(places), count, *input.shape[axis + 1 :]))
         factors = weights.reshape((-1, count, *shape[1:])).astype(input.dtype.numpy)
-        parts = _O["getitem"](input, (*before, places)) * wrap(factors, input.dtype)
+        parts = lasting(_O["getitem"](input, (*before, places)) * wrap(factors, input.dtype))
         return _O["sum"](parts, axis + 1)
     total = None
     for k in range(count):
         part = _O["getitem"](input, (*before, places[:, k]))
         if weights is not None:
             factor = weights[:, k].reshape(shape).astype(input.dtype.numpy)
-            part = part * wrap(factor, input.dtype)
+            part = lasting(part * wrap(factor, input.dtype))
         total = part if total is None else total + part
     return total
 

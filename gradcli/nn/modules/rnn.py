@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -80,6 +80,23 @@ class _Recurrent(Module):
         names += ["weight_hr"] if self.proj_size else []
         return tuple(getattr(self, f"{name}{end}", None) for name in names)
 
+    def _start(self, sizes: Sequence[int], dtype: Any) -> Any:
+        """A state of zeros."""
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)
+        h, c = (zeros(*sizes, width, dtype=dtype) for width in widths)
+        return (h, c) if self.kind == "lstm" else h
+
+    def _parts(self, hx: Any, single: bool) -> Sequence[Tensor]:
+        """The tensors that make a state: two of an LSTM, one tensor only where it has no batch."""
+        if self.kind != "lstm":
+            return (hx,)
+        if not (single or isinstance(hx, (tuple, list))):
+            said = f"hx must be tuple of Tensors, not {type(hx).__name__}"
+            raise TypeFault("E0304", f"{type(self).__name__}: {said}")
+        if len(hx) != 2:
+            raise bad_shape(f"{type(self).__name__} expects two hidden states")
+        return hx
+
 
 class _Cell(_Recurrent):
     def __init__(
@@ -91,25 +108,19 @@ class _Cell(_Recurrent):
         self._weights(input_size, bias, "", dtype=dtype, device=device)
         self.reset_parameters()
 
-    def _start(self, input: Tensor) -> Any:
-        h = zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
-        return (h, h) if self.kind == "lstm" else h
-
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """The next state, from an input and the last one (0 where there is none)."""
-        named = {"input": input, "hidden": hx}
-        if isinstance(hx, tuple):
-            named = {"input": input, **{f"hx[{i}]": v for i, v in enumerate(hx)}}
-        for name, v in named.items():
-            if v is not None and v.dim() not in (1, 2):
+        hx = self._start(input.shape[:-1], input.dtype) if hx is None else hx
+        states = self._parts(hx, input.ndim == 1)
+        names = ("hx[0]", "hx[1]") if self.kind == "lstm" else ("hidden",)
+        for name, v in zip(("input", *names), (input, *states), strict=True):
+            if v.dim() not in (1, 2):
                 said = f"Expected {name} to be 1D or 2D, got {v.ndim}D instead"
                 raise ValueFault("E0301", f"{type(self).__name__}: {said}")
         if input.shape[-1] != self.input_size:
             said = f"got {input.shape[-1]} expected {self.input_size}"
             raise bad_shape(f"input has inconsistent input_size: {said}")
-        for i, state in enumerate(hx if isinstance(hx, tuple) else (hx,)):
-            if state is None:
-                continue
+        for i, state in enumerate(states):
             if state.shape[:-1] != input.shape[:-1]:
                 sizes = [v.shape[0] if v.ndim == 2 else 1 for v in (input, state)]
                 said = f"hidden{i} batch size {sizes[1]}"
@@ -117,7 +128,7 @@ class _Cell(_Recurrent):
             if state.shape[-1] != self.hidden_size:
                 said = f"got {state.shape[-1]}, expected {self.hidden_size}"
                 raise bad_shape(f"hidden{i} has inconsistent hidden_size: {said}")
-        return _STEPS[self.kind](input, self._start(input) if hx is None else hx, self._of(""))
+        return _STEPS[self.kind](input, hx, self._of(""))
 
 
 class RNNCell(_Cell):
@@ -258,10 +269,8 @@ class _Layers(_Recurrent):
     def _states(self, input: Tensor, hx: Any, single: bool) -> list:
         count = sum(len(ends) for ends in self._ends)
         if hx is None:
-            h = zeros(input.shape[1], self.proj_size or self.hidden_size, dtype=input.dtype)
-            c = zeros(input.shape[1], self.hidden_size, dtype=input.dtype)
-            return [(h, c) if self.kind == "lstm" else h] * count
-        parts = hx if self.kind == "lstm" else (hx,)
+            return [self._start(input.shape[1:-1], input.dtype)] * count
+        parts = self._parts(hx, single)
         widths = (self.proj_size or self.hidden_size, self.hidden_size)
         ranks = [p.ndim for p in parts]
         if any(rank != 3 - single for rank in ranks):

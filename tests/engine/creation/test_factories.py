@@ -281,6 +281,18 @@ def test_the_bytes_of_other_memory():
         assert torch.asarray(b"ab", dtype=torch.uint8).tolist() == [97, 98]
 
 
+def test_asarray_of_what_requires_a_gradient_gives_what_does():
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        for made in (torch.asarray(x, copy=True), torch.asarray(x, dtype=torch.float64)):
+            assert made.requires_grad and made.is_leaf
+        assert not torch.asarray(x.detach(), copy=True).requires_grad
+        assert not torch.asarray(x, copy=True, requires_grad=False).requires_grad
+    with pytest.raises(RuntimeError, match="floating point"):
+        torch.asarray(x, dtype=torch.int64)
+    assert torch.asarray(x * 2, copy=True).grad_fn is not None
+
+
 def test_seeds_repeat():
     draws = []
     for _ in range(2):

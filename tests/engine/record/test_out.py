@@ -119,6 +119,15 @@ def test_what_has_no_gradient_may_be_computed_of_what_requires_one():
         torch.gt(x, 0, out=x * 1)
 
 
+@pytest.mark.parametrize("name", ["sum", "nansum", "prod", "cumsum", "cumprod"])
+def test_whole_numbers_computed_in_the_dtype_of_out_do_not_cut_a_graph(name):
+    x, out = torch.tensor([0.5, -1.0], requires_grad=True), torch.empty(0, dtype=torch.int64)
+    for options in ({}, {"dtype": torch.int64}):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            getattr(torch, name)(x, 0, out=out, **options)
+    assert getattr(torch, name)(x.detach(), 0, out=out) is out
+
+
 @pytest.mark.parametrize("where", ["input", "out"])
 def test_nothing_may_require_a_gradient(where):
     x = torch.ones(2, requires_grad=where == "input")
