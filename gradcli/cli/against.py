@@ -253,7 +253,7 @@ def _off(
     rounded = (off > 0) & (apart <= digits * most)
     if rounded.any():
         much = _Point(job, sample.point).rounding(job.program, name, program)
-        rounded &= ~(apart > ROUNDINGS * much)
+        rounded &= apart <= ROUNDINGS * much
     return np.where(rounded, 0.0, off), bool(rounded.any())
 
 
@@ -351,7 +351,7 @@ class _Point:
             found = [by] if given is None else [by, self.tensor(given)]
             return sum(self._rounded(value) for value in found)
         except Fault:
-            return np.inf
+            return 0.0
         finally:
             mode.annotate = False
 
