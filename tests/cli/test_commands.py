@@ -325,6 +325,7 @@ def test_check_agrees_and_disagrees(cli, monkeypatch):
         (("x.item()*x", "--x", "2", "--dtype", "float32"), 1, "`item` takes a value off"),
         (("sum(relu(x))", "--x", "0,1"), 0, "(0,): a kink, 0 on the left and 1 on the right"),
         (("max(x, y)", "--x", "1", "--y", "1"), 0, "the rules take 0.5"),
+        (("max(x*1e-20, 1)", "--x", "1e20"), 0, "0 on the left and 1e-20 on the right"),
         (("where(abs(x)<1e-3, 0, x)", "--x", "1e-3"), 1, "find a jump"),
         (("where(x.abs()<2, x, x+1)", "--x", "2"), 1, "find a jump"),
         (("where(x.real<2, x, x+1)", "--x", "2"), 1, "find a jump"),

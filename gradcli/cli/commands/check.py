@@ -307,8 +307,9 @@ def _verdict(job: Job, where: str, rule: float, seen: Slope, unit: float) -> str
     At a kink the rules take a slope between those of the two sides.
     """
     if seen.kind == "kink" and _agrees(rule, seen, np.float64):
-        digits = int(-np.log10(max(seen.doubt, 1e-12)))
-        left, right = (round(v / unit, digits) * unit + 0.0 for v in (seen.left, seen.right))
+        size = 10.0 ** np.ceil(np.log10(max(abs(seen.left), abs(seen.right))))
+        digits = int(-np.log10(max(seen.doubt * unit / size, 1e-12)))
+        left, right = (round(v / size, digits) * size + 0.0 for v in (seen.left, seen.right))
         return (
             f"{where}: a kink, {left:.6g} on the left and {right:.6g} on the right; "
             f"the rules take {rule:.6g}"
