@@ -205,12 +205,23 @@ def _by_differences(
 
 def _unit(function: Any, x: Any, value: float) -> float:
     """What values and slopes are counted in: 1, or a power of ten where the function is smaller
-    around ``x``, so that its slopes are not all as good as 0."""
+    around ``x``, so that its slopes are not all as good as 0. Values that are what larger ones are
+    rounded by, and 0 but for that, change as much over next to no step."""
     by = max(1.0, float(np.abs(x).max(initial=0.0)))
-    with no_grad():
-        found = [value, *(tried(function, (x + step).astype(x.dtype)) for step in (by, -by))]
-    most = max((abs(v) for v in found if v is not None and np.isfinite(v)), default=0.0)
-    return 10.0 ** np.floor(np.log10(max(most, 1e-300))) if 0.0 < most < 1.0 else 1.0
+
+    def values(*steps: float) -> list[float]:
+        with no_grad():
+            found = [tried(function, (x + step).astype(x.dtype)) for step in steps]
+        return [v for v in found if v is not None and np.isfinite(v)]
+
+    most = max(map(abs, [value, *values(by, -by)]))
+    if not 0.0 < most < 1.0:
+        return 1.0
+    eps = float(np.finfo(x.dtype).eps)
+    near = values(*(16 * eps * by * k for k in (-3, -2, -1, 1, 2, 3)))
+    if most < eps**0.5 and np.ptp([value, *near]) > 1e-3 * most:
+        return 1.0
+    return 10.0 ** np.floor(np.log10(max(most, 1e-300)))
 
 
 def _counted(function: Any, unit: float) -> Any:
