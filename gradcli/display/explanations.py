@@ -14,6 +14,7 @@ Every factor is the operator's declared rule, with the operands' names put in.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection
 from typing import Any
@@ -124,19 +125,14 @@ def _names(graph: Graph) -> dict[int, str]:
     """The program's names where it has them, else y1, y2, ...; the result is y."""
     taken = {node.name for node in graph if node.name}
     names: dict[int, str] = {}
-    count = 0
-    last = graph[-1]
+    free = (name for name in map("y{}".format, itertools.count(1)) if name not in taken)
     for node in graph:
         if node.name:
             names[node.id] = node.name
-            continue
-        if node is last and "y" not in taken:
+        elif node is graph[-1] and "y" not in taken:
             names[node.id] = "y"
-            continue
-        count += 1
-        while f"y{count}" in taken:
-            count += 1
-        names[node.id] = f"y{count}"
+        else:
+            names[node.id] = next(free)
     return names
 
 

@@ -44,11 +44,9 @@ def check(
     found = gradients(value, [job.leaves[n] for n in job.wanted], None)
     given = _given(job, against, against_file)
     parts = [("value", "value", value, "")]
-    parts += [
-        (f"grads.{name}", f"d/d{name}", g, "") for name, g in zip(job.wanted, found, strict=True)
-    ]
     seen = _Entries(job, run_by, value.item())
     for name, g in zip(job.wanted, found, strict=True):
+        parts.append((f"grads.{name}", f"d/d{name}", g, ""))
         seen.compare(name, g)
     comparable = seen.compared + seen.small and not (seen.notes or seen.casts or job.long)
     also = agreements(job, found, seen.unit) if comparable else {}
@@ -64,7 +62,7 @@ def check(
         from gradcli.display.records import tensor_record
 
         right = {n: np.asarray(g.array) for n, g in zip(job.wanted, found, strict=True)}
-        findings = compare(job, right, given[0], given[1], seen.kinks)
+        findings = compare(job, right, *given, seen.kinks)
         record["against"] = {
             f.name: record_of(f, lambda a: tensor_record(a, str(a.dtype))) for f in findings
         }
@@ -175,12 +173,9 @@ def _given(job: Job, against: list[str] | None, file: str | None) -> Any:
     from gradcli.cli.against import formulas, from_file  # needed by --against alone
 
     texts = formulas(job, against or ())
-    arrays: dict[str, Any] = {}
-    if file is not None:
-        more, arrays = from_file(job, file)
-        texts = {**more, **texts}
-        arrays = {name: array for name, array in arrays.items() if name not in texts}
-    return texts, arrays
+    more, arrays = ({}, {}) if file is None else from_file(job, file)
+    texts = {**more, **texts}
+    return texts, {name: array for name, array in arrays.items() if name not in texts}
 
 
 def _by_differences(
