@@ -62,7 +62,7 @@ def check(
         from gradcli.display.records import tensor_record
 
         right = {n: np.asarray(g.array) for n, g in zip(job.wanted, found, strict=True)}
-        findings = compare(job, right, *given, seen.kinks)
+        findings = compare(job, right, given[0], given[1], seen.kinks)
         record["against"] = {
             f.name: record_of(f, lambda a: tensor_record(a, str(a.dtype))) for f in findings
         }
