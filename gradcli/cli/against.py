@@ -253,7 +253,7 @@ def _off(
     rounded = (off > 0) & (apart <= digits * most)
     if rounded.any():
         much = _Point(job, sample.point).rounding(job.program, name, program)
-        rounded &= ~(apart > ROUNDINGS * much)
+        rounded &= apart <= ROUNDINGS * much
     return np.where(rounded, 0.0, off), bool(rounded.any())
 
 
@@ -344,14 +344,14 @@ class _Point:
 
     def rounding(self, program: Program, name: str, given: Program | None) -> Any:
         """What each entry of a program's gradient by a variable, and that of a program that gives
-        it, are rounded by together; infinity where that is not known."""
+        it, are rounded by together; 0 where that is not known."""
         mode.annotate = True
         try:
             (by,) = grad(self.tensor(program), [self.leaves[name]], create_graph=True)
             found = [by] if given is None else [by, self.tensor(given)]
             return sum(self._rounded(value) for value in found)
         except Fault:
-            return np.inf
+            return 0.0
         finally:
             mode.annotate = False
 
@@ -420,16 +420,16 @@ def _parts(job: Job, name: str, samples: Sequence[Sample], formula: str | None) 
     parts = Parts(formula, [], [], [], [], [], [])
 
     def value(program: Program) -> Part:
-        return _guarded(lambda s: points[id(s)].value(program))
+        return lambda s: _or_none(points[id(s)].value, program)
 
     def gradient(program: Program) -> Part:
-        return _guarded(lambda s: points[id(s)].gradient(program, name))
+        return lambda s: _or_none(points[id(s)].gradient, program, name)
 
     def pulled(program: Program) -> Part:
-        return _guarded(lambda s: points[id(s)].gradient(program, name, s.given[name]))
+        return lambda s: _or_none(points[id(s)].gradient, program, name, s.given[name])
 
     def add(table: Any, shown: str, kind: Callable[[Program], Part], changed: str) -> None:
-        program = _variant(changed)
+        program = _or_none(prepare, Source(changed))
         if program is not None:
             table.append((shown, kind(program)))
 
@@ -470,21 +470,10 @@ def _operands(node: n.Node) -> list[n.Node]:
     return []
 
 
-def _guarded(part: Part) -> Part:
-    """A part that cannot be computed is none."""
-
-    def guarded(sample: Sample) -> Any:
-        try:
-            return part(sample)
-        except Fault:
-            return None
-
-    return guarded
-
-
-def _variant(text: str) -> Program | None:
+def _or_none(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function gives; None where it cannot be computed, or not within the limits."""
     try:
-        return prepare(Source(text))
+        return function(*args)
     except Fault:
         return None
 
@@ -547,18 +536,16 @@ def _edit(
     for count, edit in enumerate(_edits(job, program)):
         if count >= MOST_EDITS:
             break
-        changed = _variant(edit.made_in(program.source.text))
+        changed = _or_none(prepare, Source(edit.made_in(program.source.text)))
         if changed is None:
             continue
-        try:
-            with np.errstate(all="ignore"):
-                if all(
-                    close(_full(p.value(changed), s.right[name]), s.right[name], enough)
-                    for p, s in zip(points, samples, strict=True)
-                ):  # fmt: skip
-                    return edit
-        except Fault:
-            continue
+        with np.errstate(all="ignore"):
+            values = (_or_none(p.value, changed) for p in points)
+            if all(
+                v is not None and close(_full(v, s.right[name]), s.right[name], enough)
+                for v, s in zip(values, samples, strict=True)
+            ):  # fmt: skip
+                return edit
     return None
 
 

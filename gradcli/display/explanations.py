@@ -14,6 +14,7 @@ Every factor is the operator's declared rule, with the operands' names put in.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection
 from typing import Any
@@ -77,7 +78,7 @@ def explain(graph: Graph) -> str:
     for node in reversed(graph[:-1]):
         if node.id not in uses or node.grad is None:
             continue
-        terms = [_term(user, place, names, root) for user, place in uses[node.id]]
+        terms = [_term(node, user, place, names, root) for user, place in uses[node.id]]
         name = names[node.id]
         line = f"d{root}/d{name} = {_sum(terms)}"
         if _sum(terms) != _value(node.grad):
@@ -103,8 +104,6 @@ def _gives(formula: str, value: Any, known: dict[str, Any]) -> bool:
     try:
         with np.errstate(all="ignore"):
             found = as_tensor(prepare(_SLOPE.sub(r"\1_\2", formula)).run(given).value).array
-            if found.size > np.size(value):  # the parts of an operand that was repeated add
-                found, value = found.sum(), np.sum(value)
             return bool(np.allclose(found, value, rtol=1e-3, atol=1e-300, equal_nan=True))
     except Fault:
         return True
@@ -126,19 +125,14 @@ def _names(graph: Graph) -> dict[int, str]:
     """The program's names where it has them, else y1, y2, ...; the result is y."""
     taken = {node.name for node in graph if node.name}
     names: dict[int, str] = {}
-    count = 0
-    last = graph[-1]
+    free = (name for name in map("y{}".format, itertools.count(1)) if name not in taken)
     for node in graph:
         if node.name:
             names[node.id] = node.name
-            continue
-        if node is last and "y" not in taken:
+        elif node is graph[-1] and "y" not in taken:
             names[node.id] = "y"
-            continue
-        count += 1
-        while f"y{count}" in taken:
-            count += 1
-        names[node.id] = f"y{count}"
+        else:
+            names[node.id] = next(free)
     return names
 
 
@@ -166,20 +160,29 @@ def _operation(node: GraphNode, names: dict[int, str]) -> str:
     return f"{node.op}({', '.join(parts)})"
 
 
-def _term(user: GraphNode, place: int, names: dict[int, str], root: str) -> str:
-    """What one use contributes: the user's gradient times the rule by this operand."""
+def _term(node: GraphNode, user: GraphNode, place: int, names: dict[int, str], root: str) -> str:
+    """What one use contributes: the user's gradient times the rule by this operand.
+
+    An operand that was repeated gets the sum of what its copies would.
+    """
     above = f"d{root}/d{names[user.id]}" if names[user.id] != root else ""
-    if user.op == "add" or (user.op == "sub" and place == 0):
-        return above or "1"
-    if user.op in ("neg", "sub"):
-        return f"-{above}" if above else "-1"
     op = OPERATORS.get(user.op)  # None for one of several results, and for a custom function
-    if user.op == "mul":
-        factor = _operand(user.inputs[1 - place], names)
+    if user.op == "add" or (user.op == "sub" and place == 0):
+        text = above or "1"
+    elif user.op in ("neg", "sub"):
+        text = f"-{above}" if above else "-1"
+    elif user.op == "mul":
+        text = _times(above, _operand(user.inputs[1 - place], names))
     elif op and op.kind == "elementwise" and (partial := _partial(user, place, names)) is not None:
-        factor = partial
+        text = _times(above, partial)
     else:
         return f"{user.op} pulls back {above or '1'}"
+    if user.shape == node.shape:
+        return text
+    return f"sum_to({text}, {node.shape})" if node.shape else f"sum({text})"
+
+
+def _times(above: str, factor: str) -> str:
     if not above:
         return factor
     loose = any(sign in factor for sign in " /") or factor.startswith("-")

@@ -119,8 +119,9 @@ class _Search:
         """The optimizer, without a memory."""
         options: dict[str, Any] = {} if self.lr is None else {"lr": self.lr}
         if self.method == "lbfgs":
-            options |= {"max_iter": 1, "max_eval": SEARCH, "line_search_fn": "strong_wolfe",
-                        "tolerance_grad": 0.0, "tolerance_change": 0.0}  # fmt: skip
+            options = {"lr": 1.0, "max_iter": 1, "max_eval": SEARCH,
+                       "line_search_fn": "strong_wolfe", "tolerance_grad": 0.0,
+                       "tolerance_change": 0.0, **options}  # fmt: skip
         return METHODS[self.method](self.params, **options)
 
     def closure(self) -> Any:

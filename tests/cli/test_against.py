@@ -82,6 +82,15 @@ def test_what_is_rounded_away_is_no_mistake(cli, text, point, formula):
     assert done.code == 0 and "agrees" in done.out, done.out
 
 
+def test_rounding_that_is_not_known_excuses_nothing(cli):
+    """The step 1e200*x overflows: it has no last digits, and the slope is small beside x."""
+    line = shlex.split('check "sigmoid(exp(x*1e-200) - y)" --x -1.6e200 --y -2.2 --wrt x --against')
+    right = "1e-200*exp(x*1e-200)*sigmoid(exp(x*1e-200) - y)*sigmoid(y - exp(x*{}))"
+    assert cli(*line, right.format("1e-200")).code == 0
+    done = cli(*line, right.format("1e200"))
+    assert done.code == 1 and "disagrees" in done.out
+
+
 MISTAKES = [
     ("factor", '"mean((x-y)^2)" --x 1,2,3 --y 3,5,9 --wrt x', "2*(x-y)", "3 times too large"),
     ("factor", '"sum(log(x)/log(2))" --x 1,2,3', "1/x", "1/log(2) is missing"),

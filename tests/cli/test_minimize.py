@@ -95,3 +95,8 @@ def test_errors(cli, argv, code, said):
     done = cli("minimize", *argv)
     assert done.code == code, done.err
     assert said in done.err and "Traceback" not in done.err
+
+
+def test_steps_that_grow_tenfold_stay_floats(cli):
+    done = cli("minimize", "x", "--x", "1.0")
+    assert done.code == 1 and "without end" in done.err

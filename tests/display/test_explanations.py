@@ -81,6 +81,21 @@ def test_every_line_is_true(explained, expression):
     assert len(lines) >= 3
 
 
+@pytest.mark.parametrize(
+    ("expression", "line"),
+    [("norm(u*x)", "dy/dx = sum(dy/dy1*u) = 3"), ("norm(u - x)", "dy/dx = sum(-dy/dy1)"),
+     ("norm(x**2 + u)", "dy/dy1 = sum(dy/dy2)"),
+     ("norm(A*u)", "dy/du = sum_to(dy/dy1*A, (2,)) = [0.7071068, 0.7071068]")],
+)  # fmt: skip
+def test_an_operand_that_is_repeated_gets_the_sum(explained, expression, line):
+    """Without it the right side is a matrix, and the number beside it another thing."""
+    given = {"u": "3,0", "x": "1", "A": "1,0;0,1"}
+    if "A" in expression:
+        given |= {"u": "3,3"}
+    flags = [part for k, v in given.items() if k in expression for part in (f"--{k}", v)]
+    assert line in explained(expression, *flags)
+
+
 def test_one_of_several_results_pulls_back(explained):
     for expression in ("aminmax(x*3)[0]", "var_mean(x*3)[1]", "std_mean(x)[0]*2"):
         assert "joint pulls back" in explained(expression, "--x", "1,2")

@@ -44,11 +44,9 @@ def check(
     found = gradients(value, [job.leaves[n] for n in job.wanted], None)
     given = _given(job, against, against_file)
     parts = [("value", "value", value, "")]
-    parts += [
-        (f"grads.{name}", f"d/d{name}", g, "") for name, g in zip(job.wanted, found, strict=True)
-    ]
     seen = _Entries(job, run_by, value.item())
     for name, g in zip(job.wanted, found, strict=True):
+        parts.append((f"grads.{name}", f"d/d{name}", g, ""))
         seen.compare(name, g)
     comparable = seen.compared + seen.small and not (seen.notes or seen.casts or job.long)
     also = agreements(job, found, seen.unit) if comparable else {}
@@ -175,12 +173,9 @@ def _given(job: Job, against: list[str] | None, file: str | None) -> Any:
     from gradcli.cli.against import formulas, from_file  # needed by --against alone
 
     texts = formulas(job, against or ())
-    arrays: dict[str, Any] = {}
-    if file is not None:
-        more, arrays = from_file(job, file)
-        texts = {**more, **texts}
-        arrays = {name: array for name, array in arrays.items() if name not in texts}
-    return texts, arrays
+    more, arrays = ({}, {}) if file is None else from_file(job, file)
+    texts = {**more, **texts}
+    return texts, {name: array for name, array in arrays.items() if name not in texts}
 
 
 def _by_differences(
@@ -205,12 +200,23 @@ def _by_differences(
 
 def _unit(function: Any, x: Any, value: float) -> float:
     """What values and slopes are counted in: 1, or a power of ten where the function is smaller
-    around ``x``, so that its slopes are not all as good as 0."""
+    around ``x``, so that its slopes are not all as good as 0. Values that are what larger ones are
+    rounded by, and 0 but for that, change as much over next to no step."""
     by = max(1.0, float(np.abs(x).max(initial=0.0)))
-    with no_grad():
-        found = [value, *(tried(function, (x + step).astype(x.dtype)) for step in (by, -by))]
-    most = max((abs(v) for v in found if v is not None and np.isfinite(v)), default=0.0)
-    return 10.0 ** np.floor(np.log10(max(most, 1e-300))) if 0.0 < most < 1.0 else 1.0
+
+    def values(*steps: float) -> list[float]:
+        with no_grad():
+            found = [tried(function, (x + step).astype(x.dtype)) for step in steps]
+        return [v for v in found if v is not None and np.isfinite(v)]
+
+    most = max(map(abs, [value, *values(by, -by)]))
+    if not 0.0 < most < 1.0:
+        return 1.0
+    eps = float(np.finfo(x.dtype).eps)
+    near = values(*(16 * eps * by * k for k in (-3, -2, -1, 1, 2, 3)))
+    if most < eps**0.5 and np.ptp([value, *near]) > 1e-3 * most:
+        return 1.0
+    return 10.0 ** np.floor(np.log10(max(most, 1e-300)))
 
 
 def _counted(function: Any, unit: float) -> Any:
@@ -307,8 +313,9 @@ def _verdict(job: Job, where: str, rule: float, seen: Slope, unit: float) -> str
     At a kink the rules take a slope between those of the two sides.
     """
     if seen.kind == "kink" and _agrees(rule, seen, np.float64):
-        digits = int(-np.log10(max(seen.doubt, 1e-12)))
-        left, right = (round(v / unit, digits) * unit + 0.0 for v in (seen.left, seen.right))
+        size = 10.0 ** np.ceil(np.log10(max(abs(seen.left), abs(seen.right))))
+        digits = int(-np.log10(max(seen.doubt * unit / size, 1e-12)))
+        left, right = (round(v / size, digits) * size + 0.0 for v in (seen.left, seen.right))
         return (
             f"{where}: a kink, {left:.6g} on the left and {right:.6g} on the right; "
             f"the rules take {rule:.6g}"
