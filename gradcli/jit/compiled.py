@@ -17,12 +17,12 @@ import numpy as np
 
 from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import current
+from gradcli.engine.grad_mode import Transform, current, transforming
 from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
-from gradcli.jit.outside import Outside
+from gradcli.jit.outside import WHOLE, Outside
 from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
@@ -252,10 +252,12 @@ class Compiled:
         if self._outside.reason:
             return Entry(f"it has {self._outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
+        before = self._outside.prints(WHOLE)
         try:
-            with np.errstate(all="ignore"), no_collection():
+            with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
-            if not self._outside.changed():
+            if before == self._outside.prints(WHOLE) and not self._outside.changed():
+                self._outside.compare(held for held, _, _ in entry.captures)
                 return entry
             self._changes = True
             self._entries.clear()
@@ -280,8 +282,9 @@ def compile(function: Callable[..., Any]) -> Compiled:
     ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. It has
     to be pure: it is called once for each combination of shapes, and not again as long as the
     numbers that it reads from outside stay the same (a number taken out of a large array counts as
-    a constant). Where it branches on a value, writes in place, draws random numbers or prints, it
-    runs on the engine in every call, at the engine's speed.
+    a constant). Where it branches on a value, writes in place, draws random numbers, prints,
+    handles errors or reads an object that cannot be looked into, it runs on the engine in every
+    call, at the engine's speed.
 
     Example:
         >>> import numpy as np
