@@ -48,7 +48,7 @@ _UNSAID = {f"__{r}{name}__" for name in METHODS.values() for r in ("", "r")}
 _UNSAID |= {
     f"__{name}__" for name in ("call", "getattr", "getattribute", "getitem", "setitem", "len",
         "iter", "next", "neg", "contains", "bool", "eq", "hash", "missing", "get", "set", "enter",
-        "exit", "float", "int", "index", "str", "repr", "format")
+        "exit", "float", "int", "index")
 }  # fmt: skip
 """Methods that are called without their names."""
 _LASTING = frozenset((

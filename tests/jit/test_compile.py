@@ -601,3 +601,22 @@ def test_a_write_to_a_tensor_outside_is_made_once_in_every_call():
         total = gradcli.zeros(size)
         c = gradcli.compile(lambda x, total=total: x * total.add_(1).mean())
         assert [c(1.0) for _ in range(3)] == [1.0, 2.0, 3.0]
+
+
+def test_values_of_a_transform_pass_through():
+    c, f = gradcli.compile(lambda x: gradcli.sin(x) * x), lambda x: gradcli.sin(x) * x
+    x = gradcli.tensor([0.3, -0.4], dtype=gradcli.float64)
+    for transform in (gradcli.func.vmap, gradcli.func.jacfwd, gradcli.func.hessian):
+        assert transform(c)(x).tolist() == transform(f)(x).tolist()
+    found, want = (gradcli.func.jvp(g, (x,), (x,)) for g in (c, f))
+    assert found[1].tolist() == want[1].tolist()
+
+
+def test_jacobians_have_the_types_and_the_infinities_of_the_engine():
+    x, y = np.ones(2, np.float32), np.ones(2)
+    for block, like in zip(gradcli.compile(lambda x, y: x * y).jacobian(x, y), (x, y), strict=True):
+        assert block.dtype == like.dtype
+    big = np.array([1e308, 1.0])
+    c = gradcli.compile(lambda x: (x * (3 * x)).sum())
+    assert c.jacobian(big).tolist() == eager.jacobian(c.function, [big], False).tolist()
+    assert c.jacobian(big).tolist() == [np.inf, 6.0]
