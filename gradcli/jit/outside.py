@@ -29,6 +29,7 @@ from gradcli.ops.operator import Operator
 _DEEP = 8
 _MANY = 2000
 """What is looked at before each run: so deep into objects, and so many things."""
+_TOO_MUCH = "more outside than can be looked at before each run"
 _SMALL = 4096
 """Bytes up to which an array is compared before each run."""
 WHOLE = 1 << 26
@@ -42,7 +43,7 @@ _TELLING = frozenset((
     "is_inference_mode_enabled", "default_rng", "Random", "SystemRandom",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
-_WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME"))
+_WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
 _MAKING = frozenset(("__init__", "__new__", "__post_init__"))
 _UNSAID = {f"__{r}{name}__" for name in METHODS.values() for r in ("", "r")}
 _UNSAID |= {
@@ -98,12 +99,17 @@ class Outside:
                     scopes += [c for c in thing.__mro__ if not _lasts(c.__module__)]
                     self._stack.append(type(thing))
                 elif isinstance(thing, types.ModuleType):
-                    scopes += [] if self._lasting(thing) else [thing]
+                    if thing.__name__ not in sys.stdlib_module_names:
+                        scopes += [] if _lasts(thing.__name__) else [thing]
+                    elif not _lasts(thing.__name__):
+                        self.reason = f"the module {thing.__name__}, whose answers may change"
                 else:
                     self._hold(thing)
             if not self._stack:  # what is looked up in the end, by all the names that were found
                 for scope in scopes:
                     self._look_up(vars(scope), id(scope), words)
+        if self._stack:
+            self.reason = _TOO_MUCH
 
     def _read(self, f: types.FunctionType) -> list[str]:
         """Note the variables of ``f``; the names in its code."""
@@ -149,11 +155,6 @@ class Outside:
         ):
             self.reason = f"a call of {thing.__name__}"
 
-    def _lasting(self, module: types.ModuleType) -> bool:
-        if not _lasts(module.__name__) and module.__name__ in sys.stdlib_module_names:
-            self.reason = f"the module {module.__name__}, whose answers may change"
-        return _lasts(module.__name__)
-
     def _hold(self, thing: Any) -> None:
         if isinstance(thing, partial):
             self._stack += [*thing.args, *thing.keywords.values()]
@@ -161,7 +162,7 @@ class Outside:
         self._stack += [f for f in inner if callable(f)]
         found, parts = _print_of(thing, self.most)
         if found is None:
-            self.reason = "more outside than can be looked at before each run"
+            self.reason = _TOO_MUCH
         self.held.append((thing, found))
         self._kept += parts
         self._stack += [part if isinstance(part, _CODE) else type(part) for part in parts]
