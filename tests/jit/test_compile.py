@@ -603,6 +603,20 @@ def test_a_write_to_a_tensor_outside_is_made_once_in_every_call():
         assert [c(1.0) for _ in range(3)] == [1.0, 2.0, 3.0]
 
 
+def test_what_inference_mode_makes_is_saved_by_no_rule():
+    def function(x):
+        with gradcli.inference_mode():
+            y = 2 * x
+        return x * y
+
+    for calls in (eager.gradient, lambda f, args, _: gradcli.compile(f).value_and_grad(*args)):
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+            calls(function, [1.5], False)
+    assert gradcli.compile(function)(1.5) == 4.5
+    text = "with inference_mode():\n    y = 2*x\nx*y"
+    assert len(gradcli.batch.run(text, {"x": [1.5, 2.5]}).errors) == 2
+
+
 def test_values_of_a_transform_pass_through():
     c, f = gradcli.compile(lambda x: gradcli.sin(x) * x), lambda x: gradcli.sin(x) * x
     x = gradcli.tensor([0.3, -0.4], dtype=gradcli.float64)
