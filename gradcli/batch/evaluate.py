@@ -25,6 +25,7 @@ from gradcli.engine.grad_mode import mode, unchanged
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.overloads import stack
 from gradcli.language.diagnostics.runtime import placed
+from gradcli.language.names.exceptions import passing
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Outcome, Program
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
@@ -239,8 +240,12 @@ class Evaluator:
 
             def function(*values: Any) -> Any:
                 leaves = {**dict(zip(given, values, strict=True)), **self._fixed}
-                outcome = self.program.run(leaves, limits=self.limits, twice=False)
-                return self.result(outcome)
+                before = passing.set(True)
+                try:
+                    outcome = self.program.run(leaves, limits=self.limits, twice=False)
+                    return self.result(outcome)
+                finally:
+                    passing.reset(before)
 
             wanted = [given.index(name) for name in by] if self.grad else None
             cotangent = None if self.cotangent is None else np.asarray(self.cotangent.array)

@@ -17,12 +17,12 @@ import numpy as np
 
 from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import current
+from gradcli.engine.grad_mode import Transform, current, transforming
 from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
-from gradcli.jit.outside import Outside
+from gradcli.jit.outside import WHOLE, Outside
 from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
@@ -76,15 +76,20 @@ class Compiled:
     def __call__(self, *inputs: Any) -> Any:
         """The function's value.
 
-        Tensors that need a gradient are recorded as usual: the function then runs on the engine.
+        Tensors that need a gradient are recorded as usual, and values of a transform around it
+        pass through: the function then runs on the engine.
 
         Example:
             >>> import gradcli
             >>> gradcli.compile(lambda x: x * gradcli.exp(x))(0.0)
             0.0
         """
-        if current().grad and any(isinstance(x, Tensor) and x.edge is not None for x in inputs):
-            return self.function(*inputs)
+        recording = current().grad
+        for x in inputs:
+            if isinstance(x, Tensor) and (
+                x.__gradcli_rank__ > 1 or (recording and x.edge is not None)
+            ):
+                return self.function(*inputs)
         return self._run("value", inputs)
 
     def value_and_grad(self, *inputs: Any) -> tuple:
@@ -229,7 +234,8 @@ class Compiled:
                 args.append(float(array) if not shape and dtype == np.float64 else array)
         found = entry.run(*args)
         if entry.chooses:
-            # The engine lets nothing flow through a branch not taken, where 0 * inf is NaN here.
+            # The engine lets nothing flow through a branch not taken, or of another entry's
+            # direction, where 0 * inf is NaN here.
             for v in found:
                 if not (math.isfinite(v) if v.__class__ is float else all_finite(v)):
                     return None
@@ -252,10 +258,12 @@ class Compiled:
         if self._outside.reason:
             return Entry(f"it has {self._outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
+        before = self._outside.prints(WHOLE)
         try:
-            with np.errstate(all="ignore"), no_collection():
+            with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
-            if not self._outside.changed():
+            if before == self._outside.prints(WHOLE) and not self._outside.changed():
+                self._outside.compare(held for held, _, _ in entry.captures)
                 return entry
             self._changes = True
             self._entries.clear()
@@ -280,8 +288,9 @@ def compile(function: Callable[..., Any]) -> Compiled:
     ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. It has
     to be pure: it is called once for each combination of shapes, and not again as long as the
     numbers that it reads from outside stay the same (a number taken out of a large array counts as
-    a constant). Where it branches on a value, writes in place, draws random numbers or prints, it
-    runs on the engine in every call, at the engine's speed.
+    a constant). Where it branches on a value, writes in place, draws random numbers, prints,
+    handles errors or reads an object that cannot be looked into, it runs on the engine in every
+    call, at the engine's speed.
 
     Example:
         >>> import numpy as np
@@ -349,8 +358,9 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         results, finish = [y, *grads], _finish_gradient([v.dtype.differentiable for v in inputs])
     elif what in ("hessian", "jacobian"):
         of = grads if what == "hessian" else outputs
-        if form is not None or not all(v.dtype.is_floating_point for v in (*inputs, *of)):
-            raise NotTraceable("inputs or results that are not real")
+        dtypes_met = {v.dtype for v in (*inputs, *of)}
+        if form is not None or len(dtypes_met) > 1 or not outputs[0].dtype.is_floating_point:
+            raise NotTraceable("inputs or results that are not real, or of several types")
         results = [
             _zeros(trace, v, o.shape) if t is None else t
             for v, row in zip(inputs, derive.directions(trace, inputs, of), strict=True)
@@ -376,7 +386,9 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     entry.program = unroll(simplify(whole))
     entry.run, entry.code = build(entry.program)
     entry.captures = [(held, v.shape, v.dtype.numpy) for held, v in trace.captures()]
-    entry.chooses = what != "value" and any(i.op.name == "where" for i in trace.tape)
+    entry.chooses = what not in ("value", "jvp") and (
+        what != "gradient" or any(i.op.masks for i in trace.tape)
+    )
     entry.nbytes = entry.program.held()
     entry.finish = finish
     for i in trace.tape:

@@ -17,6 +17,8 @@ import numpy as np
 
 from gradcli.engine.dtypes import DType, bool_
 from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.declaration.infix import METHODS, by_sign
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.transforms.tracer import Operand
@@ -81,6 +83,15 @@ class Value(Operand):
     def __bool__(self) -> bool:
         return self.trace.decide(self)
 
+    def __getattr__(self, name: str) -> Any:
+        """Tensor's method of that name. Raises NotTraceable for what only a Tensor has."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if hasattr(Tensor, name) and name not in Slots.__slots__:
+                raise NotTraceable(f"a tensor's {name}") from None
+            raise
+
     # A program has types and no numbers.
     write = admit = refusing("a write in place")
     item = tolist = numpy = each_of = pick_from = put_at = refusing("a value's number")
@@ -129,6 +140,12 @@ class Instruction:
     def inputs(self) -> Iterable[Value]:
         """The values among the arguments."""
         return (a for a in self.args if a.__class__ is Value)
+
+    @property
+    def raises(self) -> bool:
+        """Whether it may raise an error that is the program's own: of a matrix, for example."""
+        op = self.op
+        return op.kind == "general" if isinstance(op, Operator) else op.raises
 
 
 @dataclass(eq=False, repr=False, slots=True)

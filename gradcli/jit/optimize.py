@@ -7,18 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.jit.control import (
-    Block,
-    Branch,
-    Check,
-    Loop,
-    Scalar,
-    Step,
-    Structured,
-    joins,
-    made,
-    walk,
-)
+from gradcli.jit.control import Block, Branch, Check, Loop, Step, Structured, joins, made, walk
 from gradcli.jit.ir import Instruction, Value
 
 
@@ -66,10 +55,7 @@ def optimize(program: Structured) -> None:
 
 def _raises(node: Any) -> bool:
     """Whether an instruction may raise an error that is the program's own."""
-    if node.__class__ is not Instruction:
-        return False
-    op = node.op
-    return op.raises if op.__class__ is Scalar else op.kind == "general"
+    return node.__class__ is Instruction and node.raises
 
 
 def _works(node: Loop) -> bool:

@@ -39,7 +39,7 @@ def _alive(instructions: list[Instruction], outputs: list) -> list[Instruction]:
     needed = {v for v in outputs if v.__class__ is Value}
     kept = []
     for ins in reversed(instructions):
-        if ins.out in needed:
+        if ins.out in needed or ins.raises:
             kept.append(ins)
             needed.update(ins.inputs())
     return kept[::-1]

@@ -96,9 +96,12 @@ class Trace:
             shape, dtype, example = self._typed(op, operands, params)
             if key is not None and not shape and all(map(operator.is_, given, operands)):
                 _singles[key] = dtype
+        state = current()
+        if state.inference:
+            raise NotTraceable("inference mode, whose results no rule may save")
         out = Value(self, shape, dtype, example=example)
         out.source = Instruction(
-            op, tuple(operands), params, out, current().grad if recorded is None else recorded
+            op, tuple(operands), params, out, state.grad if recorded is None else recorded
         )
         self.tape.append(out.source)
         self.noted.append(out.source)

@@ -137,10 +137,13 @@ def test_the_numbers_of_the_engine(text):
             np.testing.assert_allclose(mine, engine, rtol=1e-9, atol=1e-12)
 
 
-CAUGHT = "try:\n    q = sum(inv(A))\nexcept RuntimeError:\n    q = 7.0\nq*t"
+CAUGHT = "try:\n    q = {}\nexcept RuntimeError:\n    q = 7.0\nq*t"
 
 
-@family("text", [CAUGHT, "amax(arange(3))**sum(inv(A))*t"])
+@family("text", [
+    CAUGHT.format("sum(inv(A))"), "amax(arange(3))**sum(inv(A))*t", "inv(A)\n2*t",
+    CAUGHT.format("0.0 if inv(A).ndim == 3 else 3.0"),
+])  # fmt: skip
 @pytest.mark.parametrize("singular", [0, 2])
 def test_a_row_that_fails_does_not_say_what_others_do(text, singular):
     """The first row shows a path: one with a singular matrix showed every row its handler's."""
@@ -155,6 +158,17 @@ def test_a_row_that_fails_does_not_say_what_others_do(text, singular):
             assert rows[p] == fault.code
             continue
         np.testing.assert_allclose(np.frombuffer(rows[p][0]), value, rtol=1e-12)
+
+
+@family("text", [
+    "try:\n    q = t._version + 2.0\nexcept AttributeError:\n    q = 7.0\nq*t",
+    "try:\n    q = 2.0 if equal(t, t) else 3.0\nexcept:\n    q = 7.0\nq*t",
+    "def f(t):\n    try:\n        return 2.0 * t.item()\n    finally:\n        return t\n2*f(t)",
+    "getattr(t, 'retains_grad', 7) * t + 2*t", "2*t if hasattr(t, 'is_leaf') else 7*t",
+])  # fmt: skip
+def test_what_only_a_trace_meets_is_not_caught(text):
+    rows = check_bits(text, {"t": np.arange(20.0)}, ONE_BY_ONE)
+    assert [np.frombuffer(row[0]).item() for row in rows] == [2.0 * t for t in range(20)]
 
 
 def test_slopes_of_powers_have_the_bits_of_the_engine():

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import contextvars
+import functools
 import types
 import warnings
 
@@ -473,3 +477,160 @@ def test_signs_of_truths_are_traced_and_those_of_bits_run_as_they_are():
         compiled = gradcli.compile(function)
         for _ in range(3):
             assert compiled(numbers).tolist() == function(numbers).tolist()
+
+
+class _Swallows:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *caught):
+        return True
+
+
+def _bare(x):
+    try:
+        return x * 2 if x > 0 else x * 3
+    except:  # noqa: E722
+        return 7 * x
+
+
+def _finally(x):
+    found = 7 * x
+    try:
+        found = x * 2 if x > 0 else x * 3
+    finally:
+        return found  # noqa: B012
+
+
+def _block(x):
+    found = 7 * x
+    with _Swallows():
+        found = x * 2 if x > 0 else x * 3
+    return found
+
+
+def _suppressed(x):
+    found = 7 * x
+    with contextlib.suppress(BaseException):
+        found = x * 2 if x > 0 else x * 3
+    return found
+
+
+def _refused(x):
+    try:
+        return x * 2 if gradcli.equal(x, x) else x * 3
+    except Exception:
+        return 7 * x
+
+
+def _only_of_tensors(x):
+    return x * (7 if x.__class__ is not gradcli.Tensor else 2)
+
+
+def _matched(x):
+    match x:
+        case gradcli.Tensor():
+            return 2 * x
+    return 7 * x
+
+
+@pytest.mark.parametrize(
+    "function", [_bare, _finally, _block, _suppressed, _refused, _only_of_tensors, _matched]
+)
+def test_code_that_tells_a_trace_from_a_run_is_not_traced(function):
+    c = gradcli.compile(function)
+    for x in (2.0, -2.0):
+        assert c(x) == eager.value(function, [x], False)
+        assert c.value_and_grad(x) == eager.gradient(function, [x], False)
+
+
+def test_an_error_is_raised_though_nobody_reads_the_result():
+    def function(a):
+        gradcli.linalg.inv(a)
+        return a.sum()
+
+    c = gradcli.compile(function)
+    assert c(np.eye(2)) == c.value_and_grad(np.eye(2))[0] == 2.0
+    for call in (c, c.value_and_grad):
+        with pytest.raises(gradcli.linalg.LinAlgError, match="singular"):
+            call(np.zeros((2, 2)))
+
+
+class _Slotted:
+    __slots__ = ("k",)
+
+
+def _tagged(x):
+    return x * _tagged.k
+
+
+HELD = types.SimpleNamespace()
+
+
+@pytest.mark.parametrize(
+    ("start", "read", "write"),
+    [
+        (collections.deque([1.0]), lambda x: x * HELD.o[0], lambda o: o.__setitem__(0, 5.0)),
+        (bytearray(b"\x01"), lambda x: x * HELD.o[0], lambda o: o.__setitem__(0, 5)),
+        (_Slotted(), lambda x: x * HELD.o.k, lambda o: setattr(o, "k", 5.0)),
+        (type("List", (list,), {})(), lambda x: x * HELD.o.k, lambda o: setattr(o, "k", 5.0)),
+        (gradcli.ones(2), lambda x: x * HELD.o.k, lambda o: setattr(o, "k", 5.0)),
+        (_tagged, _tagged, lambda o: setattr(o, "k", 5.0)),
+        (gradcli.ones(2), lambda x: x * (1.0 if HELD.o.requires_grad else 5.0),
+         lambda o: o.requires_grad_(o.k == 1.0)),
+        (contextvars.ContextVar("v", default=1.0), lambda x: x * HELD.o.get(),
+         lambda o: o.set(5.0)),
+        (functools.partial(lambda k, x: x * k[0], [1.0]), lambda x: HELD.o(x),
+         lambda o: o.args[0].__setitem__(0, 5.0)),
+        ({"a": 1.0}.get, lambda x: x * HELD.o("a"), lambda o: o.__self__.update(a=5.0)),
+        (gradcli.ones(9000), lambda x: x * (HELD.o * 2).sum() / 18000, lambda o: o.fill_(5.0)),
+    ],
+)  # fmt: skip
+def test_whatever_is_read_outside_may_change(start, read, write):
+    HELD.o = start
+    if "k" in getattr(start, "__slots__", ()) or hasattr(start, "__dict__"):
+        start.k = 1.0
+    c = gradcli.compile(read)
+    first = c(2.0), c(2.0)
+    write(start)
+    assert (*first, c(2.0)) in [(2.0, 2.0, 10.0), (10.0, 10.0, 2.0)]
+
+
+def test_a_write_to_a_tensor_outside_is_made_once_in_every_call():
+    for size in (1, 9000):
+        total = gradcli.zeros(size)
+        c = gradcli.compile(lambda x, total=total: x * total.add_(1).mean())
+        assert [c(1.0) for _ in range(3)] == [1.0, 2.0, 3.0]
+
+
+def test_what_inference_mode_makes_is_saved_by_no_rule():
+    def function(x):
+        with gradcli.inference_mode():
+            y = 2 * x
+        return x * y
+
+    for calls in (eager.gradient, lambda f, args, _: gradcli.compile(f).value_and_grad(*args)):
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+            calls(function, [1.5], False)
+    assert gradcli.compile(function)(1.5) == 4.5
+    text = "with inference_mode():\n    y = 2*x\nx*y"
+    assert len(gradcli.batch.run(text, {"x": [1.5, 2.5]}).errors) == 2
+
+
+def test_values_of_a_transform_pass_through():
+    c, f = gradcli.compile(lambda x: gradcli.sin(x) * x), lambda x: gradcli.sin(x) * x
+    x = gradcli.tensor([0.3, -0.4], dtype=gradcli.float64)
+    for transform in (gradcli.func.vmap, gradcli.func.jacfwd, gradcli.func.hessian):
+        assert transform(c)(x).tolist() == transform(f)(x).tolist()
+    found, want = (gradcli.func.jvp(g, (x,), (x,)) for g in (c, f))
+    assert found[1].tolist() == want[1].tolist()
+
+
+def test_jacobians_have_the_types_and_the_infinities_of_the_engine():
+    x, y = np.ones(2, np.float32), np.ones(2)
+    for block, like in zip(gradcli.compile(lambda x, y: x * y).jacobian(x, y), (x, y), strict=True):
+        assert block.dtype == like.dtype
+    big = np.array([1e308, 1.0])
+    c = gradcli.compile(lambda x: (x * (3 * x)).sum())
+    assert c.jacobian(big).tolist() == eager.jacobian(c.function, [big], False).tolist()
+    assert c.jacobian(big).tolist() == [np.inf, 6.0]

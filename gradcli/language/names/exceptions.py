@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from contextvars import ContextVar
 from typing import Any
 
 from gradcli.language.names.calling import own_names, without_addresses
@@ -121,10 +122,14 @@ LINALG = ErrorKind(LinAlgFault, "_LinAlgError")
 """``torch.linalg.LinAlgError``."""
 
 
+passing: ContextVar[bool] = ContextVar("passing", default=False)
+"""Whether programs catch nothing: one that is traced, where an error may be of the trace alone."""
+
+
 def catchable(fault: BaseException | None) -> bool:
     """Whether a program may catch an exception: an error, and not what gradcli itself raises to
     leave a computation early."""
-    if not isinstance(fault, Exception) or isinstance(fault, _UNCATCHABLE):
+    if passing.get() or not isinstance(fault, Exception) or isinstance(fault, _UNCATCHABLE):
         return False
     return isinstance(fault, Fault) or not type(fault).__module__.startswith("gradcli.")
 
