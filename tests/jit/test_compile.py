@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import types
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import gradcli.batch
 from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
+from gradcli.jit.rows import path_of
 from tests.support.families import family
 
 
@@ -473,3 +476,19 @@ def test_signs_of_truths_are_traced_and_those_of_bits_run_as_they_are():
         compiled = gradcli.compile(function)
         for _ in range(3):
             assert compiled(numbers).tolist() == function(numbers).tolist()
+
+
+def test_a_trace_lets_go_of_what_it_captured() -> None:
+    seen = []
+
+    def function(x: gradcli.Tensor) -> gradcli.Tensor:
+        factor = gradcli.ones(3)
+        seen.append(weakref.ref(factor))
+        return (x * factor).sum()
+
+    gc.disable()
+    try:
+        path_of(function, [np.float64(2.0)], [0])
+        assert seen and not any(found() is not None for found in seen)
+    finally:
+        gc.enable()
