@@ -8,6 +8,8 @@ for rows together. So a row that hangs or ends the process is known exactly, and
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from typing import Any
@@ -15,7 +17,11 @@ from typing import Any
 from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result
 from gradcli.batch.task import Verdict
-from gradcli.ops.memory_budget import hold_address_space
+from gradcli.ops.errors import LimitFault
+from gradcli.ops.memory_budget import hold_address_space, look
+
+BETWEEN_LOOKS = 0.1
+"""Seconds between two looks at the memory."""
 
 
 def serve(pipe: Any, progress: Any, task: Any) -> None:
@@ -24,8 +30,6 @@ def serve(pipe: Any, progress: Any, task: Any) -> None:
     progress  shared memory that always holds the number of the row at work
     task      has ``worker()``, which gives what computes
     """
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, who ends this process
     _end_with_the_parent()
     worker = task.worker()
@@ -34,6 +38,9 @@ def serve(pipe: Any, progress: Any, task: Any) -> None:
         progress.value = row
 
     hold_address_space(2 * worker.max_bytes + (1 << 30))
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _look_again)
+        signal.setitimer(signal.ITIMER_REAL, BETWEEN_LOOKS)
     while True:
         try:
             chunk, poisoned, single = pipe.recv()
@@ -43,11 +50,20 @@ def serve(pipe: Any, progress: Any, task: Any) -> None:
             pipe.send(found)
         except (EOFError, BrokenPipeError, ConnectionError):
             return
+        except (MemoryError, LimitFault):
+            os._exit(1)  # the parent has the memory to say so
+
+
+def _look_again(*_signal: object) -> None:
+    """A look may take longer than the time between two."""
+    try:
+        look()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, BETWEEN_LOOKS)
 
 
 def _end_with_the_parent() -> None:
     """No row outlives the command: where the parent was killed, nobody else keeps the clock."""
-    import os
     from multiprocessing.connection import wait
     from multiprocessing.process import parent_process
 

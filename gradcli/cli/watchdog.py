@@ -21,12 +21,13 @@ from typing import Any
 
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import (
+    MORE_MEMORY,
     held,
     held_from_here,
     hold_address_space,
     resident,
     set_budget,
-    show_bytes,
+    too_much,
 )
 
 GRACE = 2.0
@@ -149,14 +150,7 @@ def _pulse(_number: int, _frame: Any) -> None:
         used = held(watch.base, watch.memory)
         if used > watch.memory:
             watch.told = now + 1
-            raise LimitFault("E0602", _too_much(used), help=MORE_MEMORY)
-
-
-MORE_MEMORY = "--max-mem SIZE raises the limit: 4G"
-
-
-def _too_much(used: int) -> str:
-    return f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(_watch.memory)}"
+            raise LimitFault("E0602", too_much(used, watch.memory), help=MORE_MEMORY)
 
 
 _pipe: list[int] = []
@@ -212,7 +206,7 @@ def _until_next_look() -> float:
             os.kill(os.getpid(), signal.SIGALRM)  # between two bytecodes it becomes a fault
         used = held(watch.base, watch.memory)
         if used > EXCESS * watch.memory and time.monotonic() > watch.told and watch.running:
-            _end(f"E0602]: {_too_much(used)}", MORE_MEMORY)
+            _end(f"E0602]: {too_much(used, watch.memory)}", MORE_MEMORY)
     return max(SHORTEST, (watch.memory - used) / FASTEST)
 
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.ops.errors import ValueFault
+from gradcli.ops.memory_budget import charge_shape
 
 _PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
@@ -33,6 +34,8 @@ _PROFILES: dict[str, dict[str, Any]] = {
 
 
 _OPENED = "tensor("
+_CELL = 120
+"""Bytes that an element takes as text, with the number it is made of."""
 
 
 class PrintOptions(NamedTuple):
@@ -233,6 +236,7 @@ def _body(data: np.ndarray, indent: int, options: PrintOptions) -> str:
         if not edge:
             return "[...]"
         data, cut = corners(data, edge)
+    charge_shape(data.shape, _CELL)
     cells, width = _cells(data.reshape(-1), options)
     if ndim == 0:
         return cells[0]

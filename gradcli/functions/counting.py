@@ -98,6 +98,7 @@ def unique_consecutive(
     _flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     refuse_kinds("complex", "unique", input.dtype)
     axis = _sliced(input, dim)
+    charge_shape((5, *input.shape))
     rows = np.asarray(input.array)
     rows = rows.ravel() if axis is None else np.moveaxis(rows, axis, 0)
     size = len(rows)

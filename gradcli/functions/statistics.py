@@ -243,6 +243,7 @@ def isin(
         if dtype.kind in (0, 3):
             raise bad_dtype(f"Unsupported input type encountered for isin(): {dtype.scalar_name}")
     raw: list[Any] = [getattr(v, "array", v) for v in (elements, test_elements)]
+    charge_shape((6, sum(map(np.size, raw))))  # both are sorted, and then sorted together
     return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)
 
 

@@ -128,8 +128,9 @@ def path_of(
         except NotTraceable:
             guard = None
         found.guards.append((guard, taken))
-    for ins in trace.tape:
-        ins.out.example = None
+    for value in (*[ins.out for ins in trace.tape], *[v for _, v in trace.captures()]):
+        value.example = None
+    trace.captured.clear()  # what the codes read of it they have; a trace goes in its own time
     return found
 
 

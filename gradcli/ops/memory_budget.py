@@ -119,6 +119,24 @@ def charge(nbytes: int) -> None:
         run.next_look = run.spent + max(1, (run.total - used) // 4)
 
 
+def look() -> None:
+    """Raise LimitFault (E0602) where a run that counts from its beginning holds too much: what it
+    took a little at a time."""
+    run = _running.get()
+    if run is not None and run.total is not None and run.base >= 0:
+        used = held(run.base, run.total)
+        if used > run.total:
+            raise LimitFault("E0602", too_much(used, run.total), help=MORE_MEMORY)
+
+
+MORE_MEMORY = "--max-mem SIZE raises the limit: 4G"
+
+
+def too_much(used: int, allowed: int) -> str:
+    """What to say where more is held than allowed."""
+    return f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(allowed)}"
+
+
 def _refuse_above(total: int, nbytes: int) -> None:
     if nbytes > total:
         said = f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(total)}"

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli.batch
-from gradcli.batch.evaluate import Evaluator
+from gradcli.batch.evaluate import Evaluator, Row
 from gradcli.language.runtime.run import Limits, prepare
-from gradcli.ops.errors import Fault
+from gradcli.ops.errors import Fault, LimitFault
+from gradcli.ops.memory_budget import held_from_here, look, put_back, set_budget
 from gradcli.symbolic import diff
 from tests.support.batches import output_of
 from tests.support.families import family
@@ -292,3 +293,24 @@ def test_only_the_different_terms_of_a_long_sum_are_read():
     assert Evaluator(program).row({"x": np.asarray(0.5)})[0] == 4500
     assert not diff(program, "x").undefined(x=0.5)
     assert program.names.sums and program.names is not program.checked
+
+
+def test_a_gradient_takes_no_more_memory_than_a_run_may():
+    text = "y = x*1\ny.register_hook(lambda g: g*ones(2000000)[0])\ny"
+    for memory, fails in ((10 << 20, True), (40 << 20, False)):
+        by = Evaluator(prepare(text, "file"), limits=Limits(memory=memory))
+        found = by.answers([Row(1, "a", {"x": 2.0})])
+        assert [fault.code for fault in found.errors.values()] == ["E0602"] * fails
+
+
+def test_what_a_run_takes_a_little_at_a_time_is_looked_at():
+    before = set_budget(8 << 20)
+    try:
+        held_from_here()
+        look()
+        pieces = [bytes(1000) for _ in range(20_000)]
+        with pytest.raises(LimitFault, match="the evaluation holds"):
+            look()
+        assert pieces
+    finally:
+        put_back(before)

@@ -295,6 +295,20 @@ def test_values_of_flags_and_files_count_against_the_memory_limit(cli, tmp_path)
     assert both.code == 3
 
 
+def test_what_texts_of_elements_take_is_refused_before(cli):
+    text = "print(ones(*[2]*17))"  # no axis is long enough to be cut
+    for size, code in (("8M", 3), ("40M", 0)):
+        done = cli("run", "-e", text, "--max-mem", size)
+        assert done.code == code and ("refusing" in done.err) == (code == 3)
+
+
+def test_what_sorting_takes_is_refused_before(cli):
+    for text in ("isin(x, x)", "unique_consecutive(x)"):
+        for size, code in (("2M", 3), ("10M", 0)):
+            done = cli("eval", "-e", "x=zeros(100000)", "-e", text, "--max-mem", size)
+            assert done.code == code and ("refusing" in done.err) == (code == 3), text
+
+
 def test_what_a_file_takes_to_be_read_is_refused_before(cli, tmp_path):
     import numpy as np
 

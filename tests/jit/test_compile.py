@@ -6,8 +6,10 @@ import collections
 import contextlib
 import contextvars
 import functools
+import gc
 import types
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ import gradcli.batch
 from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
+from gradcli.jit.rows import path_of
 from tests.support.families import family
 
 
@@ -634,3 +637,19 @@ def test_jacobians_have_the_types_and_the_infinities_of_the_engine():
     c = gradcli.compile(lambda x: (x * (3 * x)).sum())
     assert c.jacobian(big).tolist() == eager.jacobian(c.function, [big], False).tolist()
     assert c.jacobian(big).tolist() == [np.inf, 6.0]
+
+
+def test_a_trace_lets_go_of_what_it_captured() -> None:
+    seen = []
+
+    def function(x: gradcli.Tensor) -> gradcli.Tensor:
+        factor = gradcli.ones(3)
+        seen.append(weakref.ref(factor))
+        return (x * factor).sum()
+
+    gc.disable()
+    try:
+        path_of(function, [np.float64(2.0)], [0])
+        assert seen and not any(found() is not None for found in seen)
+    finally:
+        gc.enable()

@@ -283,6 +283,13 @@ def test_composed_functions_that_look_at_numbers(name: str) -> None:
     assert caught.value.code == "E0701" and "gradcli jac" in (caught.value.help or "")
 
 
+@family("text", ["x*torch.initial_seed()", "x*torch.is_inference_mode_enabled()"])
+def test_numbers_of_the_process_are_refused(text: str) -> None:
+    with pytest.raises(Fault) as caught:
+        diff(text, declared={"x": V})
+    assert caught.value.code == "E0701"
+
+
 @family("name", REFUSED)
 def test_refused_by_name(name: str) -> None:
     text, declared = REFUSED[name]

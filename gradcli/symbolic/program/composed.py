@@ -251,8 +251,8 @@ def expand(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> 
         raise at(fault, unifier.source, step.node) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         found = None
-    if isinstance(found, bool | int | float | np.generic):
-        return work._number(found)
+    if isinstance(found, bool | int | float | np.generic) and step.params["args"]:
+        return work._number(found)  # one of nothing is of the process: its seed
     if not isinstance(found, Stand):
         raise no_closed_form(f"`{name.lstrip('_')}`", unifier.source, step.node)
     if unifier.printed and name == "cross" and len(shapes[found.place]) == 1:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 import timeit
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -316,6 +318,19 @@ def test_time_grows_with_the_length_only(text):
 def test_the_everyday_list_is_fast():
     best = min(timeit.repeat(lambda: read_value("0,1,2,3"), number=2000, repeat=5)) / 2000
     assert best < 20e-6
+
+
+def test_a_long_list_takes_little_beside_its_text():
+    expected = np.arange(300_000) % 7 + 0.5
+    for rows in (expected, expected.reshape(3, -1)):
+        text = json.dumps(rows.tolist())
+        tracemalloc.start()
+        try:
+            value = read_value(text)
+            assert tracemalloc.get_traced_memory()[1] < 7 * len(text)
+        finally:
+            tracemalloc.stop()
+        np.testing.assert_array_equal(value, rows)
 
 
 # -- round trips --------------------------------------------------------------------------------
