@@ -246,8 +246,7 @@ class Writer:
             factors = unjoined(self, factors)
         if any(b.kind == "matrix" and len(b.args) > 1 for b, _, _ in m):
             factors = alongs_applied(self, factors)
-        merged, number = powers_merged(self, factors)
-        return spread(self, merged), number
+        return spread(self, *powers_merged(self, factors))
 
     # -- terms -----------------------------------------------------------------------------------
 
