@@ -23,6 +23,7 @@ from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
 from gradcli.symbolic.simplify.cross_products import crossed, turns
 from gradcli.symbolic.simplify.exponentials import (
+    erfcx_below,
     exponents_below,
     exponents_joined,
     exponents_met,
@@ -144,7 +145,7 @@ class _Search:
         lasting = []
         if self.shares is not None and self._named(self.t) is self.shares:
             lasting = [self.shares, _tried(lifted, self.shares)]
-        for rule in (exponents_below, over_expm1):
+        for rule in (exponents_below, over_expm1, erfcx_below):
             if rule.operators <= self.calls:
                 lasting += [_tried(rule, t) for t in [*given.values(), *filter(None, lasting)]]
         for t in lasting:
