@@ -143,7 +143,7 @@ class _Search:
                     if len(given) == MOST_FORMS or work > MOST_WORK:
                         break
         lasting = []
-        if self.shares is not None and self._named(self.t) is self.shares:
+        if self._named(self.t) is self.shares and self.shares is not None:
             lasting = [self.shares, _tried(lifted, self.shares)]
         for rule in (exponents_below, over_expm1, erfcx_below):
             if rule.operators <= self.calls:
