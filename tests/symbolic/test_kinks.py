@@ -251,3 +251,24 @@ def test_threads_do_not_see_each_others_ties() -> None:
         assert in_a_rule() and "kept" in ties.seen
         ties.seen.clear()
     assert seen == [(False, set())]
+
+
+@family("text, at", [
+    # by both sides of a choice that are equal in places, and by rounding
+    ("sum(max(M, M + M.T))", [[0.0, 0, -1], [1, 0, -1], [1, 0, 1]]),
+    ("sin(amin(max(M, M + M.T)))", np.zeros((3, 3))),
+    ("logsumexp(relu6(-max(2*M, M*M.T)))", [[-0.5, 0, 2], [0.5, 2, 0.5], [-0.5, 1, 0.5]]),
+    ("sum((-M - M.T)*max(M, M + M.T))", [[0.0, 0, -1], [1, 0, -1], [1, 0, 1]]),
+])  # fmt: skip
+def test_ties_in_places(text: str, at: list) -> None:
+    found = diff(text, "M", declared={"M": "matrix:3,3"})
+    t = gradcli.tensor(np.array(at), dtype=dtypes.float64, requires_grad=True)
+    prepare(text).run({"M": t}).value.backward()
+    np.testing.assert_allclose(found.evaluate(M=np.array(at)), t.grad.array, atol=1e-12)
+
+
+@family("text, slope", [
+    ("logsumexp(min(softplus(x/2), x/2))", 0.5), ("logsumexp(max(3*x, x*3.0 + 1e-20))", 3.0),
+])  # fmt: skip
+def test_ties_by_rounding_take_a_side(text: str, slope: float) -> None:
+    assert float(diff(text, "x").evaluate(x=1000.0)) == slope

@@ -145,3 +145,19 @@ def test_shares_inside_functions_of_matrices(scalar):
     for text, wanted in ((f"x*{scalar}", want), (f"where(x > {scalar}, x, 0)", 1.0)):
         form = diff(text, "x", declared=declared)
         assert np.isclose(float(form.evaluate(x=want + 0.5, S=S)), wanted, rtol=1e-12), form.text
+
+
+@family("text, short", [
+    ("x*log_ndtr(x - z)",
+     "(sqrt(2*pi)*(x*(z - x) + 2) - 2*x/erfcx((z - x)/sqrt(2)))/(pi*erfcx((z - x)/sqrt(2)))"),
+    ("sigmoid(log_ndtr(1 - x))", None), ("sigmoid(log_ndtr(x**2 - z))", None),
+    ("log_ndtr(log(ndtr(3*x)))", None),
+])  # fmt: skip
+def test_erfcx_below_the_line_is_no_quotient_of_infinities(text, short):
+    found = diff(text, "x", order=2)
+    assert short is None or found.text == short
+    at = dict.fromkeys(found.declared, 0.5)
+    with np.errstate(all="ignore"):
+        assert all(np.isfinite(found.evaluate(**at | {"x": x})) for x in (40.0, 300.0))
+        if "3*x" not in text:
+            assert all(np.isfinite(found.evaluate(**at | {"x": x})) for x in (-40.0, -300.0))

@@ -248,3 +248,14 @@ def test_exponentials_that_differ_by_logarithms_are_one(wrt: str, order: int, an
     found = diff(price, wrt, order=order, declared=shapes)
     assert found.checked is not None and found.checked["max_rel_error"] < 1e-7
     assert cost(found.text) <= cost(answer.replace("D", upper)), found.text
+
+
+@family("text, by, declared, short", [
+    ("sum((K @ w)**z)", "w", {"K": "matrix:3,3", "w": "vector:3"}, "z*K.T @ (K @ w)**(z - 1)"),
+    ("(2*K @ w)**z", "w", {"K": "matrix:3,3", "w": "vector:3"},
+     "2*z*diag((2*K @ w)**(z - 1)) @ K"),
+    ("x*std(w)", "x", {"w": "vector:3"}, "std(w)"),
+    ("std(w)**3", "w", {"w": "vector:3"}, "3*std(w)*(w - mean(w))/2"),
+])  # fmt: skip
+def test_powers_of_products_and_of_spreads(text, by, declared, short):
+    assert diff(text, by, declared=declared).text == short

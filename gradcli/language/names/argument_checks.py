@@ -386,20 +386,25 @@ def _composed_tensors(values: Any, function: str) -> Any:
 
 def _of_numbers(function: Callable, order: tuple, given: list, options: dict) -> Any:
     """The call with a number first: a tensor of it among tensors, else a number comes out."""
-    others = [v for k, v in [*zip(order, given, strict=False), *options.items()] if k in DATA]
-    if any(getattr(v, "__gradcli_rank__", 0) for v in others):
+    named = [*zip(order, given, strict=False), *options.items()]
+    among = [k in DATA for k, v in named if getattr(v, "__gradcli_rank__", 0)]
+    if any(among):
         given[0] = factories.tensor(given[0])
         return function(*given, **options)
-    given = [_exact(v) if k in DATA else v for k, v in zip_longest(order[: len(given)], given)]
-    options = {k: _exact(v) if k in DATA else v for k, v in options.items()}
+    make = factories.tensor if among else _exact  # a tensor for a bound: clamp(2, x)
+    given = [
+        make(v) if k in DATA and v.__class__ in _NUMBERS else v
+        for k, v in zip_longest(order[: len(given)], given)
+    ]
+    options = {
+        k: make(v) if k in DATA and v.__class__ in _NUMBERS else v for k, v in options.items()
+    }
     result = function(*given, **options)
-    return result.item() if isinstance(result, Tensor) and not result.ndim else result
+    return result.item() if not among and isinstance(result, Tensor) and not result.ndim else result
 
 
 def _exact(value: Any) -> Any:
     """A number as a 0-d tensor that holds all of it."""
-    if value.__class__ not in _NUMBERS:
-        return value
     dtype = {float: dtypes.float64, complex: dtypes.complex128}.get(
         value.__class__, dtypes.number_dtype(value)
     )

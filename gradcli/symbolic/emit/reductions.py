@@ -119,8 +119,10 @@ def row_spread(writer: Any, p: Piece) -> Piece:
     return Piece(c, p.tops, below, (Text(named, own + 1),), p.cover)
 
 
-def spread(writer: Any, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:
-    """The factors, the length of ``x - mean(x)`` over the root of n - 1 as ``std(x)``."""
+def spread(
+    writer: Any, m: Sequence[Any], number: Fraction
+) -> tuple[list[tuple[Any, tuple, Fraction]], Fraction]:
+    """The factors and a number, the length of ``x - mean(x)`` over the root of n - 1 as std(x)."""
     factors = list(m)
     for f in m:
         b, idx, e = f
@@ -144,11 +146,13 @@ def spread(writer: Any, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:
         if left and (left.denominator != 1 or e.denominator == 1):
             continue
         factors = [g for g in factors if g is not f and g is not have]
+        if one.kind == "number" and left.denominator == 1:
+            number, left = number * Fraction(one.name) ** int(left), Fraction(0)
         if one.serial not in writer.written:
             writer.written[one.serial] = writer.base(one)
         word, power = ("var", e) if e.denominator == 1 else ("std", 2 * e)
         factors += [(w.called(word, x), (), power), *([(one, (), left)] if left else [])]
-    return factors
+    return factors, number
 
 
 def logsumexp(writer: Any, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | None:

@@ -246,8 +246,7 @@ class Writer:
             factors = unjoined(self, factors)
         if any(b.kind == "matrix" and len(b.args) > 1 for b, _, _ in m):
             factors = alongs_applied(self, factors)
-        merged, number = powers_merged(self, factors)
-        return spread(self, merged), number
+        return spread(self, *powers_merged(self, factors))
 
     # -- terms -----------------------------------------------------------------------------------
 
@@ -499,6 +498,8 @@ def powers_merged(
             if other[0] is b or isinstance(other[0], Text):
                 continue
             times = multiple(under, v.add(v.factor(other[0], other[1])))
+            if other[0].kind == "sum" and other[1] == idx and not times:  # K @ w
+                times = multiple(b.args[0], other[0].args[0])
             if other in factors and (times == 1 or (times > 0 and other[2].denominator == 1)):
                 number /= times ** int(other[2]) if times != 1 else 1
                 labels = v.labels_of(b.dims)

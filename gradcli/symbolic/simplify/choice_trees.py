@@ -262,32 +262,47 @@ def _terms(t: v.Tensor, inner: dict[v.Base, int]) -> int:
 
 
 def choices_met(t: v.Tensor) -> v.Tensor:
-    """[b > a] as [not a > b] where both stand: one choice, which says nothing of ties."""
-    wheres = [b for b in v.bases_of(t) if is_call(b, "where") and is_call_of_condition(b, "gt")]
+    """[b > a] as [not a > b] where both stand: one choice, which says nothing of ties.
+
+    Where ties are told by [a == b], it is 1 - [a > b] - [a == b].
+    """
+    wheres = [b for b in v.bases_of(t) if is_call(b, "where")]
     first: dict[Any, v.Base] = {}
     turned: dict[v.Base, v.Tensor] = {}
-    for b in wheres:
+    for b in (b for name in ("eq", "gt") for b in wheres if is_call_of_condition(b, name)):
         ((m, _),) = b.args[0].terms.items()
         test, at, _ = m[0]
-        if has_pieces(test.args):
+        sides = tuple(a.key for a in test.args)
+        equal = first.get((frozenset(sides), at))
+        if test.name == "gt" and equal is None and has_pieces(test.args):
             left, right = test.args
             both, _ = meeting(left, right, lambda x, y: not may_coincide(x, y), "")
             if both is None or both.terms:
                 continue  # they are equal at more than single points
-        known = first.get((tuple(a.key for a in test.args[::-1]), at))
+        key = (frozenset(sides) if test.name == "eq" else sides[::-1], at)
+        known = first.get(key)
         if known is None:
-            first.setdefault((tuple(a.key for a in test.args), at), b)
+            first.setdefault((key[0] if test.name == "eq" else sides, at), b)
+        elif test.name == "eq":
+            turned[b] = _instead(b, known, bool(b.args[1].number()))
         elif b.args[1].number() == 1:
-            args = (known.args[0], v.number(0))
-            labels = v.labels_of(b.dims)
-            turned[b] = v.factor(v.base("call", "where", args, b.dims), labels)
+            turned[b] = _instead(b, known, False)
+            if equal is not None:
+                turned[b] = v.add(turned[b], v.scale(_instead(b, equal, True), -1))
     if not turned:
         return t
 
     def change(m: v.Monomial, c: Fraction) -> v.Tensor:
-        moved = [
-            (next(iter(turned[b].terms))[0][0], i, e) if b in turned else (b, i, e) for b, i, e in m
-        ]
-        return v.product(moved, c, v.bound_of(moved))
+        made: list[tuple[list, Fraction]] = [([], c)]
+        for f in m:
+            ways = v.place(turned[f[0]], f[1]).terms if f[0] in turned else {(f,): v.ONE}
+            made = [([*one, *n], k * by) for one, k in made for n, by in ways.items()]
+        return v.add(*(v.product(one, k, v.bound_of(m)) for one, k in made))
 
     return in_terms(t, change)
+
+
+def _instead(b: v.Base, other: v.Base, holds: bool) -> v.Tensor:
+    """The indicator of another one's condition at the labels of b."""
+    args = (other.args[0], v.number(int(holds)))
+    return v.factor(v.base("call", "where", args, b.dims), v.labels_of(b.dims))

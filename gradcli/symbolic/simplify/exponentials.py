@@ -66,6 +66,24 @@ def over_expm1(m: v.Monomial, c: Fraction) -> v.Tensor:
     return v.Tensor({m: c})
 
 
+@rewrites("erfcx")
+@in_each_term
+def erfcx_below(m: v.Monomial, c: Fraction) -> v.Tensor:
+    """(a*erfcx(u) + b)/erfcx(u)**2 as (a + b/erfcx(u))/erfcx(u): erfcx(-40) is infinite."""
+    sums = [f for f in m if f[0].kind == "sum" and f[2] == 1 and not v.bound_of(m)]
+    for b, idx, e in (f for f in m if is_call(f[0], "erfcx") and f[2] < 0):
+        for s in sums:
+            inner = v.place(s[0].args[0], s[1])
+            powers = [f[2] for term in inner.terms for f in term if f[:2] == (b, idx)]
+            if not powers or min(powers) < 0 or any(map(v.bound_of, inner.terms)):
+                continue
+            by = v.factor(b, idx, min(-e, *powers))
+            whole = v.as_factor(v.distribute(v.power(by, Fraction(-1)), inner))
+            rest = v.product([f for f in m if f is not s], c, ())
+            return v.mul(v.mul(rest, by), whole)
+    return v.Tensor({m: c})
+
+
 @in_each_group
 def exponents_met(t: v.Tensor) -> v.Tensor:
     """``exp(u + log(a))`` beside ``exp(u)`` as ``a*exp(u)``, however the two are written.

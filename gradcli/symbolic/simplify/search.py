@@ -23,6 +23,7 @@ from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
 from gradcli.symbolic.simplify.cross_products import crossed, turns
 from gradcli.symbolic.simplify.exponentials import (
+    erfcx_below,
     exponents_below,
     exponents_joined,
     exponents_met,
@@ -117,8 +118,12 @@ class _Search:
     """The candidates for one tensor, each once, within a budget."""
 
     def __init__(self, t: v.Tensor) -> None:
-        self.shares, self.exponentials = t, _exponentials(t)
-        self.t = t = as_exponentials(t)
+        if any(is_call(b, "eq") for b in v.bases_of(t)):
+            t = _tried(choices_met, t) or t  # before trees, of which no cell is a tie
+        self.exponentials = _exponentials(t)
+        self.t = as_exponentials(t)
+        self.shares = None if t == self.t else _tried(choices_met, t) or t
+        t = self.t
         self.calls = {b.name for b in v.bases_of(t) if b.kind == "call"}
         self.single = len(t.terms) < 2 and not any(map(opens, v.groups_of(t)))
         sums = [b for b in v.groups_of(t) if not b.dims and len(b.args[0].terms) == 1]
@@ -138,9 +143,9 @@ class _Search:
                     if len(given) == MOST_FORMS or work > MOST_WORK:
                         break
         lasting = []
-        if self._named(self.t) is self.shares:
+        if self._named(self.t) is self.shares and self.shares is not None:
             lasting = [self.shares, _tried(lifted, self.shares)]
-        for rule in (exponents_below, over_expm1):
+        for rule in (exponents_below, over_expm1, erfcx_below):
             if rule.operators <= self.calls:
                 lasting += [_tried(rule, t) for t in [*given.values(), *filter(None, lasting)]]
         for t in lasting:
@@ -180,7 +185,7 @@ class _Search:
     def _named(self, t: v.Tensor) -> v.Tensor | None:
         """A tensor with its shares as units: as they were traced where not all are found again."""
         found = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
-        if self.shares == self.t or (found and not _exponentials(found) - self.exponentials):
+        if self.shares is None or (found and not _exponentials(found) - self.exponentials):
             return found
         return self.shares
 

@@ -97,3 +97,13 @@ def test_programs_are_refused_what_pythons_functions_refuse():
             differ.append(f"{call}: Python {'takes' if taken else 'refuses'} it, here {found[:60]}")
     assert not differ, "\n".join(differ)
     assert count > 300
+
+
+@family("text, slope", [
+    ("clamp(0.2, x)", 1.0), ("clamp(0.2, max=x)", 0.0), ("clamp(2, 0, x)", 1.0),
+    ("torch.clip(0.2, x, 1)", 1.0), ("torch.clamp_min(0, x)", 1.0),
+])  # fmt: skip
+def test_a_number_between_tensors_is_recorded(text, slope):
+    x = gradcli.tensor(0.5, requires_grad=True)
+    prepare(f"import torch\n{text}\n", "file").run({"x": x}).value.backward()
+    assert x.grad.item() == slope
