@@ -256,7 +256,7 @@ def test_a_flag_that_is_neither_value_nor_declaration(cli, flag, mend):
     ("erfcx(x)", "1e8", 1, -5.641895835477562e-17), ("erfcx(x)", "1e8", 2, 1.1283791670955126e-24),
     ("bessel_j0(x)", "0", 2, -0.5), ("bessel_j1(x)", "1e-9", 2, -3.75e-10),
     ("sinc(x)", "1e-9", 2, -3.289868133696453), ("i1(x)", "1e-9", 2, 3.75e-10),
-    ("log_ndtr(x)", "-1e5", 2, -0.9999999999),
+    ("log_ndtr(x)", "-1e6", 2, -0.999999999999),
     ("asinh(x)", "1e200", 1, 1e-200), ("x/(1 + x**2)", "1e100", 1, -1e-200),
 ])  # fmt: skip
 def test_a_value_where_rounding_spoils_the_formula_is_the_engines(cli, text, x, order, exact):
