@@ -22,7 +22,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.record.arguments import UNSAID, parameters_of
 from gradcli.engine.record.face import unchecked
 from gradcli.engine.record.out import into
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.index import HOMES
 from gradcli.language.limits.sizes import (
     LIST_LIMIT,
@@ -41,7 +41,8 @@ from gradcli.ops.memory_budget import charge
 from gradcli.ops.operator import OPERATORS, PARAM_ALIASES, Operator
 
 _PLAIN = frozenset((Tensor, float))
-_HEAVY = frozenset((list, tuple, range, Lazy))
+_LISTS = frozenset((list, tuple))
+_HEAVY = frozenset((*_LISTS, range, Lazy))
 _COMPOSED = frozenset(f"gradcli.functions.{module}" for module in HOMES if module != "overloads")
 _ALIASES = {alias: op for op in OPERATORS.values() for alias in (op.name, *op.aliases)}
 
@@ -81,8 +82,26 @@ def checked_data(value: Any, name: str) -> Any:
 
 
 def tensor_of(value: Any) -> Tensor:
-    """A list of numbers as a tensor, its size known first."""
-    return factories.tensor(bounded_lists(value))
+    """A list of numbers as a tensor, its size known first; gradients lead to the tensors in it."""
+    lists = bounded_lists(value)
+    shape, entries = [], [lists]
+    while entries and all(one.__class__ in _LISTS for one in entries):
+        shape.append(len(entries[0]))
+        if any(len(one) != shape[-1] for one in entries):
+            break
+        entries = [entry for one in entries for entry in one]
+    if not any(map(in_graph, entries)) or any(one.__class__ in _LISTS for one in entries):
+        return factories.tensor(lists)
+    parts = [factories.as_tensor(entry) for entry in entries]
+    if any(part.numel() != 1 for part in parts):
+        return factories.tensor(lists)  # which says so
+    whole: Tensor = OPERATORS["stack"](*(part.reshape(()) for part in parts))
+    return whole.reshape(shape)
+
+
+def in_graph(value: Any) -> bool:
+    """Whether a value is a tensor with a gradient or a tangent to come back to."""
+    return isinstance(value, Tensor) and (value.requires_grad or not isinstance(value, Plain))
 
 
 def bounded_lists(value: Any) -> Any:
@@ -334,7 +353,8 @@ def composed(function: Callable) -> Callable:
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
         if out is not None:
             return into(out, call, args, options)
-        given = [_seen(order[i] if i < len(order) else rest, a, name) for i, a in enumerate(args)]
+        each = "input" if rest in SEQUENCES and len(args) > len(order) + 1 else rest
+        given = [_seen(order[i] if i < len(order) else each, a, name) for i, a in enumerate(args)]
         if options:
             _refuse_as_python(function, name, given, options)
         options = {renamed.get(k, k): _seen(k, v, name) for k, v in options.items()}
@@ -378,9 +398,7 @@ def _composed_tensors(values: Any, function: str) -> Any:
     for i, value in enumerate(values):
         if value.__class__ is not Tensor:
             check_nested(value) if value.__class__ in _HEAVY else checked_data(value, function)
-            values[i] = value if getattr(value, "__gradcli_rank__", 0) else factories.tensor(
-                bounded_lists(value)
-            )  # fmt: skip
+            values[i] = value if getattr(value, "__gradcli_rank__", 0) else tensor_of(value)
     return values
 
 

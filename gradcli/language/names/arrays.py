@@ -18,6 +18,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.calling import named
+from gradcli.language.names.numpy_meanings import MEANINGS
 from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
 from gradcli.ops.declaration.infix import METHODS as SIGNS
@@ -109,9 +110,9 @@ def tensor_of(x: Any) -> Tensor:
 
 
 def _plain(value: Any) -> Any:
-    """An argument as NumPy takes it."""
+    """An argument as NumPy takes it. Raises RuntimeFault (E0404) for a tensor in a graph."""
     if isinstance(value, Tensor):
-        return value.array
+        return value.array if value.__class__ is NumpyArray else np.asarray(value.numpy())
     if value.__class__ in (list, tuple, range):
         values = check_nested(as_list(value))
         charge(sum(8 * one.array.size for one in values if isinstance(one, Tensor)))
@@ -179,13 +180,25 @@ def _is_traced(value: Any) -> bool:
     return value.__class__ is not NumpyArray and bool(getattr(value, "__gradcli_rank__", False))
 
 
+def _holds_traced(value: Any) -> bool:
+    """Whether a value is traced, or a list of such; in a list of lists too."""
+    work = [check_nested(value) if value.__class__ in (list, tuple) else value]
+    while work:
+        one = work.pop()
+        if _is_traced(one):
+            return True
+        if one.__class__ in (list, tuple):
+            work += one
+    return False
+
+
 def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
     """``np.name``: NumPy's own for arrays and lists, ``otherwise`` for tensors and numbers."""
 
     def call(*args: Any, **options: Any) -> Any:
         given = (*args, *options.values())
         numbers = not any(v.__class__ in (NumpyArray, list, tuple, range) for v in given)
-        if otherwise is not None and (numbers or any(map(_is_traced, given))):
+        if otherwise is not None and (numbers or any(map(_holds_traced, given))):
             return otherwise(*args, **options)
         values = [_plain(a) if not isinstance(a, str) else a for a in args]
         _charged(values)
@@ -313,7 +326,11 @@ def _over(names: dict[str, Any], functions: dict[str, Callable]) -> dict[str, An
 
 def table(names: dict[str, Any]) -> dict[str, Any]:
     """NumPy's functions over those of the language; ``names`` are what they do with tensors."""
-    found = _over(names, {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff})
+    own = {name: f for name, f in MEANINGS.items() if name not in ELEMENTWISE | OTHERS}
+    functions = {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff}
+    found = own | _over(names | MEANINGS, functions)
+    for name in MEANINGS:
+        found[name].of_numpy = True  # no operator has this name
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         found[name] = _made(names[name])
     return found

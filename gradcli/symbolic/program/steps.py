@@ -399,6 +399,8 @@ class _Flattening:
                 args.insert(0, func.value)
         else:
             raise self.refuse("this call", node)
+        if hasattr(composed_function(self.checked, func, name), "of_numpy"):
+            return self.composed(name, node, args)
         if name == "einsum" and args and not node.keywords:
             return "einsum", args[1:], {}, self.literal(args[0])
         if name in CREATION:

@@ -1,0 +1,129 @@
+"""What NumPy's functions are of tensors, where torch's of the same names are something else.
+
+``np.std`` divides by the count, ``np.median`` of an even count lies between two entries, and
+``np.repeat`` repeats each entry: ``np`` in a program means NumPy, of arrays and of tensors alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions import reshaping, sorting, statistics, strided
+from gradcli.functions.products import tensordot
+from gradcli.language.names.argument_checks import checked_data, composed
+from gradcli.ops.errors import bad_shape
+from gradcli.ops.operator import OPERATORS as O
+
+
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
+) -> Any:
+    return O["std"](_of(a, dtype), axis, ddof, keepdims)
+
+
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
+) -> Any:
+    return O["var"](_of(a, dtype), axis, ddof, keepdims)
+
+
+def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return statistics.quantile(_of(a, None), 0.5, axis, keepdims)
+
+
+def nanmedian(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return statistics.nanquantile(_of(a, None), 0.5, axis, keepdims)
+
+
+def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
+    if weights is None:
+        return O["mean"](_of(a, None), axis)
+    weights = checked_data(weights, "average")
+    if weights.ndim != a.ndim:
+        raise bad_shape("np.average: the weights have the shape of the array")
+    return O["sum"](a * weights, axis) / O["sum"](weights, axis)
+
+
+def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return O["amax"](a, axis, keepdims) - O["amin"](a, axis, keepdims)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return O["cumsum"](*_along(_of(a, dtype, whole=True), axis))
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return O["cumprod"](*_along(_of(a, dtype, whole=True), axis))
+
+
+def sort(a: Any, axis: int | None = -1) -> Any:
+    return sorting.sort(*_along(a, axis))[0]
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    return reshaping.repeat_interleave(a, repeats, axis)
+
+
+def split(a: Any, sections: Any, axis: int = 0) -> list[Any]:
+    if isinstance(sections, int) and (sections < 1 or a.shape[axis] % sections):
+        raise bad_shape(f"np.split: {a.shape[axis]} entries are not {sections} equal parts")
+    return list(reshaping.tensor_split(a, sections, axis))
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    return O["permute"](a, tuple(range(a.ndim))[::-1] if axes is None else axes)
+
+
+def dot(a: Any, b: Any) -> Any:
+    if not getattr(a, "ndim", 0) or not getattr(b, "ndim", 0):
+        return a * b
+    if b.ndim < 3:
+        return O["matmul"](a, b)
+    return tensordot(a, b, ((-1 % a.ndim,), (b.ndim - 2,)))
+
+
+def nonzero(a: Any) -> tuple[Any, ...]:
+    return tuple(reshaping.nonzero(a, as_tuple=True))
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    return nonzero(condition) if x is None and y is None else reshaping.where(condition, x, y)
+
+
+def equal(a: Any, b: Any) -> Any:
+    return a == b
+
+
+def gradient(a: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    given: Any = 1 if not spacing else spacing[0] if len(spacing) == 1 else list(spacing)
+    if isinstance(given, Tensor) and given.ndim:
+        given = (given,)
+    found = strided.gradient(a, spacing=given, dim=axis, edge_order=edge_order)
+    return found[0] if len(found) == 1 else found
+
+
+def meshgrid(*tensors: Any, indexing: str = "xy") -> Any:
+    return reshaping.meshgrid(*tensors, indexing=indexing)
+
+
+def _of(a: Any, dtype: Any, whole: bool = False) -> Any:
+    """``a`` in the type that is computed in: float64 for whole numbers, unless they stay so."""
+    if dtype is not None:
+        return a.to(dtype)
+    return a if whole or a.is_floating_point() or a.is_complex() else a.double()
+
+
+def _along(a: Any, axis: int | None) -> tuple[Any, int]:
+    """Of no axis NumPy takes all entries in one row."""
+    return (O["reshape"](a, (-1,)), 0) if axis is None else (a, axis)
+
+
+MEANINGS: dict[str, Callable[..., Any]] = {
+    f.__name__: composed(f)
+    for f in (
+        std, var, median, nanmedian, average, ptp, cumsum, cumprod, sort, repeat, split, transpose,
+        dot, nonzero, where, equal, gradient, meshgrid,
+    )
+}  # fmt: skip

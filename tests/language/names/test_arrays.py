@@ -1,0 +1,127 @@
+"""``np`` in a program: NumPy's numbers of tensors too, and gradients through lists of tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.engine import Tensor
+from gradcli.language.names import namespaces
+from gradcli.language.names.arrays import ELEMENTWISE, OTHERS
+from gradcli.language.names.numpy_meanings import MEANINGS
+from gradcli.language.names.table import NAMES
+from gradcli.language.runtime.run import prepare
+from gradcli.ops.errors import Fault
+from tests.support.families import family
+
+TABLE = namespaces.numpy(NAMES).table
+V, W = np.array([3.0, 4.5, -1.0, 2.0]), np.array([0.5, 2.0, 1.5, 3.0])
+M = np.array([[1.0, 2.0, 4.0], [3.0, 5.0, -6.0], [7.0, 8.5, 10.0]])
+CALLS = [
+    ((V,), {}), ((M,), {}), ((M,), {"axis": 0}), ((M,), {"axis": -1}), ((V, 2), {}), ((M, 3), {}),
+    ((M,), {"axis": 0, "keepdims": True}), ((M,), {"axis": 0, "ddof": 1}), ((V, W), {}),
+    ((M, M), {}), ((M, M[0]), {}), ((V > 0,), {}), ((V > 0, V, W), {}), ((M, 0), {}), ((M, 1), {}),
+    ((V, (2, 2)), {}),
+]  # fmt: skip
+
+K, Z = np.array([3, 1, 2, 4]), np.array([1 + 2j, -0.5j])
+OTHER_KINDS = [((K,), {}), ((K, K), {}), ((Z,), {}), (([V, W],), {})]
+"""For those that take no real tensors."""
+
+
+def plain(value):
+    """A result as NumPy's arrays, in lists where there are several."""
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return np.asarray(value.array if isinstance(value, Tensor) else value)
+
+
+def given(args):
+    return [
+        given(a) if isinstance(a, list) else
+        gradcli.tensor(a.copy()) if isinstance(a, np.ndarray) else a
+        for a in args
+    ]  # fmt: skip
+
+
+@family("name", sorted({*ELEMENTWISE, *OTHERS, *MEANINGS} & vars(np).keys()), by=lambda n: n[0])
+def test_a_function_of_tensors_is_numpys(name):
+    compared = 0
+    for args, options in [*CALLS, *OTHER_KINDS]:
+        if compared and any(args is other for other, _ in OTHER_KINDS):
+            break
+        if name in ELEMENTWISE and (
+            len(args) > ELEMENTWISE[name].nin or args[0] is CALLS[11][0][0]
+        ):
+            continue  # one more would be written to; of truth values NumPy makes float16
+        try:
+            with np.errstate(all="ignore"):
+                want = plain(getattr(np, name)(*args, **options))
+        except (TypeError, ValueError, ZeroDivisionError):
+            continue
+        try:
+            got = plain(TABLE[name](*given(args), **options))
+        except (Fault, TypeError, AttributeError):
+            continue  # loud
+        if isinstance(want, list):
+            assert isinstance(got, list) and len(got) == len(want)
+            for one, other in zip(got, want, strict=True):
+                np.testing.assert_allclose(one, other)
+        else:
+            np.testing.assert_allclose(got, want, 1e-6 if want.dtype.itemsize < 8 else 1e-12)
+        compared += 1
+    assert compared or name == "isnat", "no call could be compared"
+
+
+def run(text, x, y, requires_grad=False):
+    """The value of an expression, and its leaves."""
+    leaves = {
+        k: gradcli.tensor(v, dtype=gradcli.float64, requires_grad=requires_grad)
+        for k, v in (("x", x), ("y", y))
+    }
+    return prepare("import numpy as np\nimport torch\n" + text, "file").run(leaves).value, leaves
+
+
+def number(text, x, y):
+    return float(run(text, x, y)[0])
+
+
+def gradient(text):
+    out, leaves = run(text, 3.0, 4.0, True)
+    out.backward()
+    return [0.0 if t.grad is None else t.grad.item() for t in leaves.values()]
+
+
+@family("text", [
+    "norm([x, y])", "mean([[x, y], [1, x*y]])", "dot([x, y], [1.0, 2.0])", "sum(exp([x, 0.1*y]))",
+    "logsumexp([x, y], 0)", "prod([x, y])", "einsum('i,i', [x, y], [x, y])",
+    "cat([[x], [y*x]]).sum()", "where(x > y, [x, 1], [y, 2]).sum()",
+    "cdist([[x, 1]], [[y, 2]]).sum()",
+    "np.dot([x, y], [x, y])", "np.concatenate([[x], [y*y]]).sum()", "np.stack([x, y*y]).sum()",
+    "np.max([x, y])", "np.linalg.norm([x, y])", "np.sin([x, y]).sum()", "np.power([x], y).sum()",
+    "np.std([x, y, 1])", "np.var([x, y], ddof=1)", "np.median([x, y, 1, 7])",
+    "np.sort([y, x])[0]", "np.cumsum([x, y])[1]", "np.cumprod([x, y])[1]",
+    "np.average([x, y], weights=[y, 1])", "np.ptp([x, y])", "np.repeat([x, y], 2).sum()",
+    "np.transpose([[x, y]])[1, 0]", "np.gradient([x, y, x*y])[1]", "np.split([x, y], 2)[0].sum()",
+    "np.dot([[x, y], [y, 1]], [x, 2]).sum()", "np.linalg.det([[x, y], [y, 1]])",
+    "np.linalg.solve([[x, 1], [y, 5]], [y, 1]).sum()", "np.hypot([x], y).sum()",
+])  # fmt: skip
+def test_gradients_lead_through_lists(text):
+    h = 1e-6
+    slopes = [
+        (number(text, 3.0 + h, 4.0) - number(text, 3.0 - h, 4.0)) / (2 * h),
+        (number(text, 3.0, 4.0 + h) - number(text, 3.0, 4.0 - h)) / (2 * h),
+    ]
+    assert any(slopes)
+    assert gradient(text) == pytest.approx(slopes, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("line", [
+    "a[0] = x", "a.fill(x)", "a.dot([x, x])", "a += [x, 1]", "a[:] = [x, 1]",
+])  # fmt: skip
+def test_an_array_takes_no_number_out_of_a_graph(line):
+    text = f"import numpy as np\na = np.zeros(2)\n{line}\na"
+    with pytest.raises(Fault) as fault:
+        prepare(text, "file").run({"x": gradcli.tensor(2.0, requires_grad=True)})
+    assert fault.value.code == "E0404"
