@@ -327,7 +327,7 @@ def _over(names: dict[str, Any], functions: dict[str, Callable]) -> dict[str, An
 def table(names: dict[str, Any]) -> dict[str, Any]:
     """NumPy's functions over those of the language; ``names`` are what they do with tensors."""
     own = {name: f for name, f in MEANINGS.items() if name not in ELEMENTWISE | OTHERS}
-    functions = {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff}
+    functions: dict[str, Callable] = {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff}
     found = own | _over(names | MEANINGS, functions)
     for name in MEANINGS:
         found[name].of_numpy = True  # no operator has this name

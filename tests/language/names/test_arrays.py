@@ -94,7 +94,7 @@ def gradient(text):
 
 
 @family("text", [
-    "norm([x, y])", "mean([[x, y], [1, x*y]])", "dot([x, y], [1.0, 2.0])", "sum(exp([x, 0.1*y]))",
+    "norm([x, y])", "mean([[x, y], [1, x*y]])", "dot([x, y], [y, 1.0])", "sum(exp([x, 0.1*y]))",
     "logsumexp([x, y], 0)", "prod([x, y])", "einsum('i,i', [x, y], [x, y])",
     "cat([[x], [y*x]]).sum()", "where(x > y, [x, 1], [y, 2]).sum()",
     "cdist([[x, 1]], [[y, 2]]).sum()",
