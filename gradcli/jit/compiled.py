@@ -369,6 +369,8 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         shapes = [v.shape for v in inputs]
         finish = _finish_blocks([o.shape for o in of], shapes, what == "jacobian")
     else:
+        if what == "jvp" and trace.unrecorded:
+            raise NotTraceable("a part under no_grad, through which tangents pass all the same")
         extra = [trace.input(a) for a in arrays[count:]]
         for v, t in zip(inputs, extra, strict=True):
             if v.shape != t.shape or v.dtype is not t.dtype or not v.dtype.differentiable:

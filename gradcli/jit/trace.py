@@ -48,6 +48,7 @@ class Trace:
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.inputs: list[Value] = []
         self.numbers: set[Value] = set()  # which are Python numbers, weak in promotion
+        self.unrecorded = False  # whether a part ran where gradients are off
 
     def input(self, array: Any) -> Value:
         """A value for one argument of the traced function."""
@@ -99,10 +100,11 @@ class Trace:
         state = current()
         if state.inference:
             raise NotTraceable("inference mode, whose results no rule may save")
+        if recorded is None:
+            recorded = state.grad
+            self.unrecorded = self.unrecorded or not recorded
         out = Value(self, shape, dtype, example=example)
-        out.source = Instruction(
-            op, tuple(operands), params, out, state.grad if recorded is None else recorded
-        )
+        out.source = Instruction(op, tuple(operands), params, out, recorded)
         self.tape.append(out.source)
         self.noted.append(out.source)
         if len(self.noted) > self.longest:

@@ -314,6 +314,19 @@ def test_detached_values_have_no_derivative(engine_is_shut):
     assert gradcli.compile(partly).value_and_grad(3.0) == (27.0, (9.0,))
 
 
+def test_a_tangent_passes_what_is_not_recorded():
+    """As in func.jvp: no_grad is of reverse mode."""
+
+    def partly(x, y):
+        with gradcli.no_grad():
+            a = x * x
+        return a * y
+
+    assert gradcli.compile(partly).jvp((3.0, 2.0), (1.0, 1.0)) == (18.0, 21.0)
+    c = gradcli.compile(lambda x: x * x.detach())
+    assert c.jvp((3.0,), (1.0,)) == (9.0, 3.0)
+
+
 def test_tensors_that_need_a_gradient_are_recorded():
     x = gradcli.tensor([1.0, 2.0], requires_grad=True)
     gradcli.compile(lambda x: (x * x).sum())(x).backward()
