@@ -315,7 +315,8 @@ class Dual(Layer):
     @property
     def data(self) -> Any:
         """The primal alone, in the same memory; in a transform that was given it, without graph."""
-        if self._innermost() or any(t is self for t in captured(transformed.by[-1].function)):
+        inner = next((t.function for t in reversed(transformed.by) if t.function is not None), None)
+        if self._innermost() or any(t is self for t in captured(inner)):
             level = self.__gradcli_rank__
             return self.primal.data if level in running.dual else _data_within(self.primal)
         self.own()

@@ -999,6 +999,11 @@ def test_data_of_what_an_inner_transform_captures_has_no_tangent():
         found = f(forward_ad.make_dual(X, W))[0]
         assert forward_ad.unpack_dual(found).tangent is None
 
+    def mapped(x):
+        return grad(lambda w: vmap(lambda row: x.data * w * row)(torch.stack([T, W])).sum())(W)
+
+    near(jvp(mapped, (X,), (W,))[1], 0 * X)
+
 
 def test_products_of_a_batch_in_reverse_mode():
     functional = torch.autograd.functional
