@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import reshaping, sorting, statistics, strided
 from gradcli.functions.products import tensordot
@@ -20,24 +21,29 @@ from gradcli.ops.operator import OPERATORS as O
 def std(
     a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
 ) -> Any:
+    """The standard deviation, by the count less ``ddof``: by the count itself, unless said."""
     return O["std"](_of(a, dtype), axis, ddof, keepdims)
 
 
 def var(
     a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
 ) -> Any:
+    """The variance, by the count less ``ddof``."""
     return O["var"](_of(a, dtype), axis, ddof, keepdims)
 
 
 def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The middle entry, or what lies midway between the middle two."""
     return statistics.quantile(_of(a, None), 0.5, axis, keepdims)
 
 
 def nanmedian(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """``median`` of what is a number."""
     return statistics.nanquantile(_of(a, None), 0.5, axis, keepdims)
 
 
 def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
+    """The mean, or the mean with weights of the shape of ``a``."""
     if weights is None:
         return O["mean"](_of(a, None), axis)
     weights = checked_data(weights, "average")
@@ -47,36 +53,47 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
 
 
 def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """From the smallest entry to the largest."""
     return O["amax"](a, axis, keepdims) - O["amin"](a, axis, keepdims)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """The sums up to each entry; of all entries in one row where there is no axis."""
     return O["cumsum"](*_along(_of(a, dtype, whole=True), axis))
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """The products up to each entry; of all entries in one row where there is no axis."""
     return O["cumprod"](*_along(_of(a, dtype, whole=True), axis))
 
 
 def sort(a: Any, axis: int | None = -1) -> Any:
+    """The entries in order, without their places."""
     return sorting.sort(*_along(a, axis))[0]
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    return reshaping.repeat_interleave(a, repeats, axis)
+    """Each entry so many times; ``np.tile`` repeats the whole."""
+    counts = repeats if isinstance(repeats, int) else as_tensor(repeats)
+    return reshaping.repeat_interleave(a, counts, axis)
 
 
 def split(a: Any, sections: Any, axis: int = 0) -> list[Any]:
+    """Equal parts, so many of them, or parts that begin at the places of a list."""
     if isinstance(sections, int) and (sections < 1 or a.shape[axis] % sections):
         raise bad_shape(f"np.split: {a.shape[axis]} entries are not {sections} equal parts")
     return list(reshaping.tensor_split(a, sections, axis))
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
+    """The dimensions in reverse, or in the order of ``axes``."""
     return O["permute"](a, tuple(range(a.ndim))[::-1] if axes is None else axes)
 
 
 def dot(a: Any, b: Any) -> Any:
+    """The product of numbers, vectors or matrices; of more, along the last axis and the one before
+    the last.
+    """
     if not getattr(a, "ndim", 0) or not getattr(b, "ndim", 0):
         return a * b
     if b.ndim < 3:
@@ -85,18 +102,22 @@ def dot(a: Any, b: Any) -> Any:
 
 
 def nonzero(a: Any) -> tuple[Any, ...]:
+    """The places of entries that are not 0, an array for each dimension."""
     return tuple(reshaping.nonzero(a, as_tuple=True))
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """``x`` where the condition holds and ``y`` elsewhere; of a condition alone its ``nonzero``."""
     return nonzero(condition) if x is None and y is None else reshaping.where(condition, x, y)
 
 
 def equal(a: Any, b: Any) -> Any:
+    """Which entries are equal."""
     return a == b
 
 
 def gradient(a: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Differences at each entry, an array for each dimension where there are several."""
     given: Any = 1 if not spacing else spacing[0] if len(spacing) == 1 else list(spacing)
     if isinstance(given, Tensor) and given.ndim:
         given = (given,)
@@ -105,6 +126,7 @@ def gradient(a: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def meshgrid(*tensors: Any, indexing: str = "xy") -> Any:
+    """The grids of vectors, of which the first goes along the columns."""
     return reshaping.meshgrid(*tensors, indexing=indexing)
 
 

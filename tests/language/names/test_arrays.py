@@ -125,3 +125,28 @@ def test_an_array_takes_no_number_out_of_a_graph(line):
     with pytest.raises(Fault) as fault:
         prepare(text, "file").run({"x": gradcli.tensor(2.0, requires_grad=True)})
     assert fault.value.code == "E0404"
+
+
+def test_lists_in_transforms_and_writes_to_what_is_stacked():
+    out = []
+    prepare(
+        "import numpy as np\n"
+        "import torch\n"
+        "v = torch.tensor([3.0, 1.0, 2.0])\n"
+        "def f(x):\n"
+        "    y = np.stack([x[0], x[1]])\n"
+        "    y[0] = x[2]\n"
+        "    y *= 2\n"
+        "    return y.sum()\n"
+        "norms = torch.vmap(torch.func.grad(lambda a: torch.linalg.norm([a, 2.0])))(v)\n"
+        "print(torch.allclose(norms, v/(v*v + 4).sqrt()))\n"
+        "print(torch.vmap(lambda a: np.ptp([a, 2.0, a*a]))(v).tolist())\n"
+        "print(torch.func.jacfwd(lambda a: np.sort([a[0], a[1]*a[0]/2]))(v).tolist())\n"
+        "print(torch.func.grad(f)(v).tolist(), torch.func.jvp(f, (v,), (v,))[1].item())\n"
+        "print(np.repeat(v, [1, 0, 2]).tolist())\n",
+        "file",
+    ).run({}, write=out.append)
+    assert "".join(out).splitlines() == [
+        "True", "[7.0, 1.0, 2.0]", "[[0.5, 1.5, 0.0], [1.0, 0.0, 0.0]]", "[0.0, 2.0, 2.0] 6.0",
+        "[3.0, 2.0, 2.0]",
+    ]  # fmt: skip
