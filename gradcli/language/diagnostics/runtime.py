@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from inspect import signature
+from inspect import signature, unwrap
 from typing import Any, NamedTuple
 
 from gradcli.engine.record.captures import codes_of
@@ -573,8 +573,12 @@ def _parameters(func: n.Node, program: Any) -> tuple[list[str], str]:
         rule = OPERATORS.get(func.id)
         known = [*dict.fromkeys([*known, *getattr(rule, "params", ())])] or _of_table(rule)
     elif isinstance(func, n.Attribute):
-        known = _of_table(CALL[Tensor].get(func.name)) or _of_table(OPERATORS.get(func.name))
-        known = known or _of_table(_from_module(func, program))
+        found = _from_module(func, program)
+        if hasattr(found, "of_numpy"):  # which no method or operator of that name is
+            known = _of_table(unwrap(found))
+        else:
+            known = _of_table(CALL[Tensor].get(func.name)) or _of_table(OPERATORS.get(func.name))
+            known = known or _of_table(found)
     else:
         known = []
     known = [name for name in known if name != "self"]

@@ -329,8 +329,10 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
     own = {name: f for name, f in MEANINGS.items() if name not in ELEMENTWISE | OTHERS}
     functions: dict[str, Callable] = {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff}
     found = own | _over(names | MEANINGS, functions)
-    for name in MEANINGS:
+    for name, meaning in MEANINGS.items():
         found[name].of_numpy = True  # no operator has this name
+        if found[name] is not meaning:
+            found[name].__wrapped__ = meaning  # has the parameters
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         found[name] = _made(names[name])
     return found

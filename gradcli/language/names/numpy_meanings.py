@@ -2,6 +2,7 @@
 
 ``np.std`` divides by the count, ``np.median`` of an even count lies between two entries, and
 ``np.repeat`` repeats each entry: ``np`` in a program means NumPy, of arrays and of tensors alike.
+What stands behind a place of NumPy's that is missing here (``out``) is given by name.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from gradcli.ops.operator import OPERATORS as O
 
 
 def std(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
+    a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
 ) -> Any:
     """The standard deviation, by the count less ``ddof``: by the count itself, unless said."""
     return O["std"](_of(a, dtype), axis, ddof, keepdims)
 
 
 def var(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
+    a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
 ) -> Any:
     """The variance, by the count less ``ddof``."""
     return O["var"](_of(a, dtype), axis, ddof, keepdims)
 
 
-def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The middle entry, or what lies midway between the middle two."""
     return statistics.quantile(_of(a, None), 0.5, axis, keepdims)
 
 
-def nanmedian(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """``median`` of what is a number."""
     return statistics.nanquantile(_of(a, None), 0.5, axis, keepdims)
 
@@ -52,7 +53,7 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
     return O["sum"](a * weights, axis) / O["sum"](weights, axis)
 
 
-def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """From the smallest entry to the largest."""
     return O["amax"](a, axis, keepdims) - O["amin"](a, axis, keepdims)
 

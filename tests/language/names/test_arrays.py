@@ -150,3 +150,15 @@ def test_lists_in_transforms_and_writes_to_what_is_stacked():
         "True", "[7.0, 1.0, 2.0]", "[[0.5, 1.5, 0.0], [1.0, 0.0, 0.0]]", "[0.0, 2.0, 2.0] 6.0",
         "[3.0, 2.0, 2.0]",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, said", [
+    ("np.std([x, y], dof=1)", "did you mean `ddof`?"),
+    ("np.sort([x, y], dim=0)", "its parameters: a, axis"),
+    ("np.repeat([x, y], 2, dim=0)", "its parameters: a, repeats, axis"),
+    ("np.ptp([x, y], 0, None, True)", "its parameters: a, axis, keepdims"),
+])  # fmt: skip
+def test_help_names_numpys_parameters(call, said):
+    with pytest.raises(Fault) as fault:
+        run(call, 1.0, 2.0)
+    assert fault.value.help == said
