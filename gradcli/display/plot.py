@@ -14,7 +14,6 @@ so.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,7 +73,7 @@ def _panel(title: str, x: Any, y: Any, width: int, height: int, ascii: bool) -> 
     low, high, cut = bounds(y)
     across, down = (1, 1) if ascii else (2, 4)
     lit = _lit(x, y, low, high, width * across, height * down)
-    rows = [_row(lit, r, width, across, down) for r in range(height)]
+    rows = [_row(lit, r, across, down) for r in range(height)]
     bar, tick, corner, line = "||+-" if ascii else "│┤└─"
     labels = {0: show_value(high, 4), height - 1: show_value(low, 4)}
     margin = 1 + max(map(len, labels.values()))
@@ -88,48 +87,31 @@ def _panel(title: str, x: Any, y: Any, width: int, height: int, ascii: bool) -> 
     return "\n".join(said)
 
 
-def _lit(x: Any, y: Any, low: float, high: float, columns: int, rows: int) -> list[list[bool]]:
+def _lit(x: Any, y: Any, low: float, high: float, columns: int, rows: int) -> Any:
     """Which dots a curve passes through; neighbours are joined by vertical runs."""
-    lit = [[False] * columns for _ in range(rows)]
+    lit = np.zeros((rows, columns), bool)
     span = float(x[-1] - x[0]) or 1.0
-    before: tuple[int, int] | None = None
-    for xi, yi in zip(x.tolist(), y.tolist(), strict=True):
-        if not math.isfinite(yi):
-            before = None
-            continue
-        column = min(columns - 1, max(0, round((xi - float(x[0])) / span * (columns - 1))))
-        row = round((high - yi) / (high - low) * (rows - 1))
-        here = column, min(rows, max(-1, row))
-        for c, r in _between(before, here):
-            if 0 <= r < rows:
-                lit[r][c] = True
-        before = here
+    finite = np.isfinite(y)
+    across = np.clip(np.rint((x - x[0]) / span * (columns - 1)), 0, columns - 1).astype(int)
+    # What lies beyond the canvas stays next to it, so that a run to it leaves by the edge.
+    down = np.rint((high - np.where(finite, y, 0.0)) / (high - low) * (rows - 1))
+    down = np.clip(down, -1, rows).astype(int)
+    for i in np.flatnonzero(finite):
+        start = i - 1 if i and finite[i - 1] else i
+        steps = max(abs(across[i] - across[start]), abs(down[i] - down[start]))
+        part = np.arange(steps + 1) / max(steps, 1)
+        r, c = (a[start] + np.rint((a[i] - a[start]) * part).astype(int) for a in (down, across))
+        inside = (r >= 0) & (r < rows)
+        lit[r[inside], c[inside]] = True
     return lit
 
 
-def _between(start: tuple[int, int] | None, end: tuple[int, int]) -> list[tuple[int, int]]:
-    if start is None or start == end:
-        return [end]
-    across, down = end[0] - start[0], end[1] - start[1]
-    steps = max(abs(across), abs(down))
-    return [
-        (start[0] + round(across * i / steps), start[1] + round(down * i / steps))
-        for i in range(steps + 1)
-    ]
-
-
-def _row(lit: list[list[bool]], r: int, width: int, across: int, down: int) -> str:
+def _row(lit: Any, r: int, across: int, down: int) -> str:
     if down == 1:
         return "".join("*" if dot else " " for dot in lit[r])
-    cells = []
-    for c in range(width):
-        code = 0
-        for i in range(down):
-            for j in range(across):
-                if lit[r * down + i][c * across + j]:
-                    code |= _DOTS[i][j]
-        cells.append(chr(0x2800 + code) if code else " ")
-    return "".join(cells)
+    cells = lit[r * down : (r + 1) * down].reshape(down, -1, across)
+    codes = np.einsum("ica,ia->c", cells, _DOTS)
+    return "".join(chr(0x2800 + code) if code else " " for code in codes.tolist())
 
 
 def save_curves(path: str, name: str, x: Any, curves: Sequence[tuple[str, Any]]) -> None:
