@@ -108,12 +108,11 @@ def _tensor() -> Iterator[str]:
         seen.update(vars(kind))
     seen.update(METHODS)
     for name, value in sorted(seen.items()):
-        if isinstance(value, property):
+        if isinstance(value, property) and value.fset is not None:
+            yield f"    {name}: {_property(name, value)}"
+        elif isinstance(value, property):
             yield "    @property"
             yield f"    def {name}(self) -> {_property(name, value)}: ..."
-            if value.fset is not None:
-                yield f"    @{name}.setter"
-                yield f"    def {name}(self, value: Any) -> None: ..."
         elif isinstance(value, FunctionType | Operator) and _shown(name):
             yield f"    {_function(name, value, method=True)}"
 
