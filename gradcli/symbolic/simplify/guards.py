@@ -91,7 +91,7 @@ def _under(rest: Sequence[tuple], b: v.Base, idx: tuple) -> list | None:
     found: list = []
     changed = False
     for f, at, e in rest:
-        if f in forms and (at == idx or not b.dims) and not _step_of(b, f):
+        if f in forms and (at == idx or not b.dims) and not is_step_of(b, f):
             changed = True
             found += _at_labels(forms[f], at, Fraction(e))
         else:
@@ -151,7 +151,7 @@ def _replaced(t: v.Tensor, own: tuple | None, forms: dict) -> v.Tensor:
 
 def _side(other: v.Base, b: v.Base) -> v.Tensor | None:
     """The larger or smaller of two values that an indicator compares."""
-    if _step_of(b, other):
+    if is_step_of(b, other):
         return other.args[0]
     test = v.sole(b.args[0])
     if not is_call(other, "maximum", "minimum") or test is None or not is_call(test[0], *ORDERS):
@@ -172,7 +172,7 @@ def _side(other: v.Base, b: v.Base) -> v.Tensor | None:
     return first if fits and v.place(clamped.args[0], at) == left else None
 
 
-def _step_of(b: v.Base, ramp: v.Base) -> bool:
+def is_step_of(b: v.Base, ramp: v.Base) -> bool:
     """Whether a base is the indicator of u > 0, and ``ramp`` max(u, 0)."""
     if not is_call(ramp, "relu", "maximum") or not is_call(b, "where") or not b.args[1].number():
         return False

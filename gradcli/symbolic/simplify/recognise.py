@@ -14,6 +14,7 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import in_each_group, inside_groups, replaced
 from gradcli.symbolic.expr.elementwise import LOG_SHARES, SHARES, applied, exponential
 from gradcli.symbolic.expr.identities import QUOTIENTS
+from gradcli.symbolic.simplify.guards import is_step_of
 from gradcli.symbolic.simplify.relations import call, is_call, rewrites
 
 _ONE = Fraction(1)
@@ -99,7 +100,7 @@ def ramps(t: v.Tensor) -> v.Tensor:
             ((m, _),) = b.args[0].terms.items()
             condition, at, _ = m[0]
             u = v.place(condition.args[0], at)
-            inner = _single_factor(u, b, i)
+            inner = _single(b, i, u)
             if inner is None or condition.args[1].number() != 0 or factors.get(inner, 0) < 1:
                 continue
             name = ramp if b.args[1].number() else "minimum"
@@ -160,9 +161,8 @@ def _tidy(factors: dict) -> list | None:
             if found is not None:
                 return found
         if b.name in ("maximum", "relu") and e >= 1:
-            zero = b.name == "relu" or b.args[1].number() == 0
             for other, j in factors:
-                if zero and j == i and _steps(other, b.args[0]):
+                if j == i and is_step_of(other, b):
                     factors.pop((other, j))
                     return []
     return None
@@ -187,14 +187,6 @@ def _length(factors: dict, b: v.Base, i: tuple, e: Fraction) -> list | None:
     return call("sign", b, i)
 
 
-def _steps(b: v.Base, u: v.Tensor) -> bool:
-    """Whether a base is the indicator of u > 0."""
-    if not is_call(b, "where") or b.args[1].number() != 1:
-        return False
-    zero = v.number(0)
-    return b.args[0] in (applied("gt", (u, zero)), applied("ge", (u, zero)))
-
-
 def _argument(b: v.Base, i: tuple, e: Fraction) -> list | None:
     """The argument of a call at its labels, to a power, as factors."""
     terms = list(v.power(v.as_factor(b.args[0]), e).terms.items())
@@ -210,13 +202,9 @@ def is_call_of_condition(b: v.Base, *names: str) -> bool:
     return len(terms) == 1 and all(len(m) == 1 and is_call(m[0][0], *names) for m in terms)
 
 
-def _single(b: v.Base, labels: tuple) -> tuple | None:
-    """The one factor that a call's argument consists of, at the call's labels."""
-    return _single_factor(b.args[0], b, labels)
-
-
-def _single_factor(u: v.Tensor, b: v.Base, labels: tuple) -> tuple | None:
-    sole = v.sole(u)
+def _single(b: v.Base, labels: tuple, u: v.Tensor | None = None) -> tuple | None:
+    """The one factor that a call's argument (or ``u``) consists of, at the call's labels."""
+    sole = v.sole(b.args[0] if u is None else u)
     if sole is None or sole[2] != 1 or any(x[1] < 0 for x in sole[1]):
         return None
     at = dict(zip(v.labels_of(b.dims), labels, strict=True))

@@ -45,14 +45,10 @@ def is_call(b: v.Base, *names: str) -> bool:
 
 def call(name: str, like: v.Base, labels: tuple, argument: v.Tensor | None = None) -> list:
     """A call with the argument of another call, as factors at its labels."""
-    made = applied(name, (like.args[0] if argument is None else argument,))
-    terms = list(made.terms.items())
+    args = like.args if argument is None else (argument,)
+    terms = list(applied(name, args[:1]).terms.items())
     if len(terms) != 1 or terms[0][1] != 1 or len(terms[0][0]) != 1:
-        b, idx = (
-            v.base("call", name, like.args if argument is None else (argument,), like.dims),
-            labels,
-        )
-        return [(b, idx, _ONE)]
+        return [(v.base("call", name, args, like.dims), labels, _ONE)]
     b, idx, e = terms[0][0][0]
     at = {(d, k): x for k, (d, x) in enumerate(zip(like.dims, labels, strict=True))}
     return [(b, tuple(at[x] for x in idx), e)]
