@@ -61,13 +61,9 @@ def _nested(array: np.ndarray) -> object:
         flat = _finite_list(array)
     else:
         return array.tolist()
-    if array.ndim == 0:
-        return flat[0]
-    for axis in range(array.ndim - 1, 0, -1):
-        size = array.shape[axis]
-        count = len(flat) // size if size else int(np.prod(array.shape[:axis]))
-        flat = [flat[i * size : (i + 1) * size] for i in range(count)]
-    return flat
+    items = np.empty(len(flat), object)
+    items[:] = flat
+    return items.reshape(array.shape).tolist()
 
 
 def _finite_list(array: np.ndarray) -> list:

@@ -6,6 +6,7 @@ Loaded after an error. A guess is offered only where it reads as a number.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 _LOOK_ALIKES = str.maketrans({"o": "0", "O": "0", "l": "1", "I": "1"})
 _MINUSES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d", "-"))
@@ -48,11 +49,8 @@ def _guess(text: str, kind: str) -> str | None:
         candidates.append(re.sub("[dD]", "e", text))  # Fortran
     if re.fullmatch(r"[+-]?[\d.]+[iI]", text) or re.fullmatch(r".*[+-][\d.]*[iI]", text):
         imaginary = text[:-1] + "j"
-        try:
+        with suppress(ValueError):
             complex(imaginary)
-        except ValueError:
-            pass
-        else:
             return imaginary
     candidates.append(re.sub(r"_+", "_", text).strip("_"))
     candidates.append(text.strip("'\"$ "))
