@@ -90,19 +90,7 @@ def _solved(
     Not those of what is among ``kept``; what was inverted is put into ``gone``.
     """
     factors = n.operands(node, "@")
-    front: list[Any] = []  # numbers about the first factor: 2*inv(A) @ b
-    first: Any = factors[0]
-    while True:
-        if isinstance(first, n.Unary):
-            inner = first.operand
-        elif isinstance(first, n.Binary) and first.op == "*" and _is_scalar(first.left, scalars):
-            inner = first.right
-        elif isinstance(first, n.Binary) and first.op == "/" and _is_scalar(first.right, scalars):
-            inner = first.left
-        else:
-            break
-        front.append(first)
-        first = inner
+    front, first = _inside(factors[0], scalars)  # numbers about the first: 2*inv(A) @ b
     for at in reversed(range(len(factors) - 1)):
         known = _argument(factors[at] if at else first)
         behind = factors[at + 1]
@@ -113,7 +101,7 @@ def _solved(
         if known is None or name in kept:
             continue
         whole: n.Expr = n.call("solve", known[0], _product(factors[at + 1 :]))
-        whole = _product([*factors[:at], whole]) if at else _within(front, whole)
+        whole = _product([*factors[:at], whole]) if at else _within(front, first, whole)
         gone.add(name)
         return whole, 1 + known[1]
     return None
@@ -132,39 +120,42 @@ def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | No
     right = _argument(node.right)
     if right is None:
         return None
-    left: Any = node.left
-    around: list = []
-    while True:
-        one = _argument(left)
-        if one is not None:
-            break
-        if isinstance(left, n.Binary) and (
-            left.op == "@" or (left.op == "*" and _is_scalar(left.left, scalars))
-        ):
-            around.append(left)
-            left = left.right
-        elif isinstance(left, n.Unary) and left.op == "-":
-            around.append(left)
-            left = left.operand
-        else:
-            return None
+    around, left = _inside(node.left, scalars, last=True)
+    one = _argument(left)
+    if one is None:
+        return None
     if n.same(_plain(right[0]), _plain(one[0])):
         return None  # inverted once, used twice
-    product = right[0]
-    for factor in n.operands(one[0], "@"):
-        product = n.Binary("@", product, factor)
-    return _within(around, n.call("inv", product)), 1 + right[1] + one[1]
+    product = _product([right[0], *n.operands(one[0], "@")])
+    return _within(around, left, n.call("inv", product)), 1 + right[1] + one[1]
 
 
-def _within(around: Sequence[Any], whole: n.Expr) -> n.Expr:
-    """``whole`` inside these signs, products and quotients, of which the outermost is first."""
-    for part in reversed(around):
-        if isinstance(part, n.Unary):
-            whole = n.Unary(part.op, whole)
-        elif part.op == "/":
-            whole = n.Binary("/", whole, part.right)
+def _inside(node: Any, scalars: Collection[str], last: bool = False) -> tuple[list[n.Expr], n.Expr]:
+    """Signs and numbers about a factor, the outermost first, and that factor.
+
+    With ``last`` also the products of which it is the last one.
+    """
+    around = []
+    while True:
+        if isinstance(node, n.Unary):
+            inner = node.operand
+        elif not isinstance(node, n.Binary):
+            break
+        elif (last and node.op == "@") or (node.op == "*" and _is_scalar(node.left, scalars)):
+            inner = node.right
+        elif node.op == "/" and _is_scalar(node.right, scalars):
+            inner = node.left
         else:
-            whole = n.Binary(part.op, part.left, whole)
+            break
+        around.append(node)
+        node = inner
+    return around, node
+
+
+def _within(around: Sequence[Any], inner: n.Expr, whole: n.Expr) -> n.Expr:
+    """``whole`` for ``inner`` inside these signs, products and quotients, the outermost first."""
+    for part in reversed(around):
+        whole, inner = n.with_parts(part, {id(inner): whole}), part  # type: ignore[assignment]
     return whole
 
 
