@@ -10,48 +10,36 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any
 
-from gradcli.symbolic.expr.base import HALF, ONE, Base, base
+from gradcli.symbolic.expr.base import HALF, ONE, Base, base, labels_of
 
 
 def inverses_cancelled(merged: Mapping[tuple[Base, tuple], Fraction], bound: set) -> list | None:
-    """The factors with one inv(U) @ U or U @ inv(U) carried out; None where there is none."""
+    """The factors with one inv(U) @ U or U @ inv(U) carried out; None where there is none.
+
+    Of U = A @ B the factors may stand there by themselves.
+    """
     for (b, idx), e in merged.items():
         if b.name != "inv" or len(idx) != 2 or e != 1 or idx[0] == idx[1]:
             continue
         ((core, _),) = b.args[0].terms.items()
         core = core[0][0]
-        found = _product_cancelled(merged, bound, (b, idx), core)
-        if found is not None:
-            return found
-        for (other, at), e2 in merged.items():
-            if other is not core or e2 != 1 or at[0] == at[1]:
-                continue
-            pairs = [(0, 1), (1, 0)]
-            if "symmetric" in core.traits:
-                pairs += [(0, 0), (1, 1)]
-            for i, j in pairs:
-                x = idx[i]
-                if x != at[j] or x not in bound:
-                    continue
-                if sum(k.count(x) for _, k in merged) != 2:
-                    continue
-                both = ((b, idx), (other, at))
-                rest = [(*f, p) for f, p in merged.items() if f not in both]
-                left, right = idx[1 - i], at[1 - j]
-                bound.discard(x)
-                return [*rest, (base("delta", "", (), (x[0], x[0])), (left, right), ONE)]
+        patterns: list[tuple] = [((core, labels_of(core.dims), ONE),)]
+        if core.kind == "sum" and len(core.args[0].terms) == 1:
+            patterns += [m for m, c in core.args[0].terms.items() if c == 1]
+        for pattern in patterns:
+            found = _cancelled(merged, bound, (b, idx), core, pattern)
+            if found is not None:
+                return found
     return None
 
 
-def _product_cancelled(
-    merged: Mapping[tuple[Base, tuple], Fraction], bound: set, inverse: tuple, core: Base
-) -> list | None:
-    """The factors with inv(A @ B) beside A and B carried out; None where there is none."""
-    if core.kind != "sum" or len(core.args[0].terms) != 1:
-        return None
-    ((pattern, c),) = core.args[0].terms.items()
+def _cancelled(
+    merged: Mapping[tuple[Base, tuple], Fraction], bound: set, inverse: tuple, core: Base,
+    pattern: tuple,
+) -> list | None:  # fmt: skip
+    """The factors with inv(U) beside a pattern's, which are U, carried out; None without any."""
     _, idx = inverse
-    if c != 1 or any(e != 1 for _, _, e in pattern):
+    if any(e != 1 for _, _, e in pattern):
         return None
     sides = [(1, 0), (0, 1)]
     if "symmetric" in core.traits:
