@@ -259,3 +259,11 @@ def test_exponentials_that_differ_by_logarithms_are_one(wrt: str, order: int, an
 ])  # fmt: skip
 def test_powers_of_products_and_of_spreads(text, by, declared, short):
     assert diff(text, by, declared=declared).text == short
+
+
+@family("text, share", [
+    ("log(sum(exp(X)))**2", "2*logsumexp(X)*exp(X - logsumexp(X))"),
+    ("1/sum(exp(X))", "-exp(X - logsumexp(X))/sum(exp(X))"),
+])  # fmt: skip
+def test_an_exponential_over_the_sum_of_all_is_a_share_beside_other_factors(text, share):
+    assert diff(text, "X", declared={"X": "matrix:3,4"}).text == share

@@ -225,13 +225,21 @@ def _passed(param: n.Param, holder: Any, call: n.Node) -> n.Node | None:
     return call.args[index] if index < len(call.args) else param.default
 
 
-_CODES: dict[type, tuple[str, type[Fault]]] = {
-    ZeroDivisionError: ("E0311", ValueFault), OverflowError: ("E0312", ValueFault),
-    AssertionError: ("E0313", ValueFault), IndexError: ("E0307", ValueFault),
-    KeyError: ("E0307", ValueFault), UnboundLocalError: ("E0203", ValueFault),
-    NameError: ("E0203", ValueFault), AttributeError: ("E0204", TypeFault),
-    TypeError: ("E0303", TypeFault), ValueError: ("E0304", ValueFault),
+_UNASSIGNED = "assign it before this line, on every path that leads here"
+_CODES: dict[type, tuple[str, type[Fault], str | None]] = {
+    ZeroDivisionError: ("E0311", ValueFault,
+        "numbers divide as in Python; a tensor divided by 0 gives inf"),
+    OverflowError: ("E0312", ValueFault,
+        "work with floats or tensors where numbers grow this large"),
+    AssertionError: ("E0313", ValueFault, None),
+    IndexError: ("E0307", ValueFault, "the items of a list x stand at 0 to len(x) - 1"),
+    KeyError: ("E0307", ValueFault,
+        "`key in d` asks before, d.get(key, 0) takes another value instead"),
+    UnboundLocalError: ("E0203", ValueFault, _UNASSIGNED),
+    NameError: ("E0203", ValueFault, _UNASSIGNED), AttributeError: ("E0204", TypeFault, None),
+    TypeError: ("E0303", TypeFault, None), ValueError: ("E0304", ValueFault, None),
 }  # fmt: skip
+"""Of Python's own exceptions the code, the fault that they become, and what to write instead."""
 
 
 def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
@@ -403,10 +411,9 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     )
     for kind in type(fault).__mro__:
         if issubclass(kind, Exception) and kind in _CODES:
-            code, made = _CODES[kind]
+            code, made, mend = _CODES[kind]
             if kind is TypeError and "argument" in message:
                 code = "E0302"
-            mend = _MENDS.get(kind)
             if kind is OverflowError and _OUT_OF_BOUNDS.search(message):
                 mend = "convert the tensor first: x.float()"
             if "values to unpack" in message:
@@ -509,15 +516,6 @@ _SENTENCES = (
      "{} cannot be taken apart into several names", None),
 )  # fmt: skip
 """Python's sentences about a value of the wrong type: what is said instead, and what to write."""
-
-_MENDS = {
-    KeyError: "`key in d` asks before, d.get(key, 0) takes another value instead",
-    IndexError: "the items of a list x stand at 0 to len(x) - 1",
-    ZeroDivisionError: "numbers divide as in Python; a tensor divided by 0 gives inf",
-    OverflowError: "work with floats or tensors where numbers grow this large",
-    UnboundLocalError: "assign it before this line, on every path that leads here",
-    NameError: "assign it before this line, on every path that leads here",
-}
 
 
 # ---- Calls that do not match the called function -------------------------------------------------
