@@ -41,19 +41,14 @@ def _cancelled(
     _, idx = inverse
     if any(e != 1 for _, _, e in pattern):
         return None
-    sides = [(1, 0), (0, 1)]
-    if "symmetric" in core.traits:
-        sides += [(0, 0), (1, 1)]
-    for here, end in sides:
+    for here, end in ((1, 0), (0, 1)):  # what is symmetric is matched turned, too
         x = idx[here]
-        if x not in bound:
-            continue
         first = core.dims[end], end
-        found = _matched(merged, pattern, first, x)
+        found = _matched(merged, pattern, first, x) if x in bound else None
         if found is None:
             continue
         used, names = found
-        far = names.pop((core.dims[1 - end], 1 - end))
+        far = names.pop((core.dims[here], here))
         del names[first]
         gone = {inverse, *used}
         rest = [(*f, e) for f, e in merged.items() if f not in gone]
