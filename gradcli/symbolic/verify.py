@@ -115,12 +115,7 @@ class Draws:
 
     def uniform(self, low: float, high: float, shape: tuple[int, ...] = ()) -> np.ndarray:
         """An array of numbers between two."""
-        numbers = []
-        state, width = self.state, (high - low) / 2**53
-        for _ in range(math.prod(shape)):
-            state = (state * _FACTOR + _STEP) & _BITS
-            numbers.append(low + width * (state >> 11))
-        self.state = state
+        numbers = [low + (high - low) * self.random() for _ in range(math.prod(shape))]
         return np.array(numbers, dtype=np.float64).reshape(shape)
 
 
