@@ -165,7 +165,7 @@ softplus = elementwise(
 logit = elementwise(
     "logit",
     lambda x: np.log(x / (1.0 - x)),
-    lambda t, x: t / (OPERATORS["sqrt"](x) * OPERATORS["sqrt"](1.0 - x)) ** 2,
+    lambda t, x: t * (OPERATORS["rsqrt"](x) ** 2 + OPERATORS["rsqrt"](1.0 - x) ** 2),
     node={"saved": {"eps": None}},
     holds=2,
     doc="The inverse of sigmoid: log(x/(1 - x)).",

@@ -724,7 +724,7 @@ APART: tuple[tuple[str, str, str], ...] = (
     (r"hypot|xlogy|xlog1py|poisson", "slope|curve", "0/0 at the origin: 0 here"),
     (r"torch.atan2", "slope", "its squares overflow, or are inf/inf: the limit, 0"),
     (
-        r"0\*\*x|x\*\*x|torch.pow|torch.logit|torch.sinc|torch.det|linalg.det",
+        r"0\*\*x|x\*\*x|torch.pow|logit\(|torch.sinc|torch.det|linalg.det",
         "curve",
         "0*inf in its second derivative",
     ),

@@ -96,6 +96,9 @@ def test_slopes_of_inverses_where_squares_overflow_or_cancel():
         (torch.acos, near, (-1 / root, -near / root**3)),
         (torch.atanh, near, (1 / root**2, 2 * near / root**4)),
         (torch.atanh, 1e-200, (1.0, 2e-200)),
+        (torch.logit, 0.0, (INF, -INF, INF)),
+        (torch.logit, 1.0, (INF, INF, INF)),
+        (torch.logit, 0.25, (16 / 3, -128 / 9)),
     ):
         found = orders(function, x, len(wanted))[1:]
         np.testing.assert_allclose(found, wanted, rtol=1e-14)

@@ -51,6 +51,13 @@ def test_the_border_of_pieces(text: str, wrt: str, order: int, at: dict, short: 
         assert float(found.evaluate(**at)) == float(f(x[wrt]))
 
 
+def test_two_tests_of_one_choice_under_a_sum_meet_under_it() -> None:
+    # Checked at random points: the choice once left the sum of the softmax's slope.
+    square = dict.fromkeys("SA", "matrix:3,3")
+    found = diff("sum(minimum(S @ A, softmax(S @ A, 0)))", "A", declared=square)
+    assert found.checked["max_rel_error"] < 1e-9
+
+
 def test_the_border_of_pieces_of_other_derivatives() -> None:
     text = "where(x <= 0, where(x < 0, exp(x), 0), 0)"
     line = directional(f"{text}*y", {"y": "v"})

@@ -24,7 +24,8 @@ log(1 + exp({a}) + exp({b})) | 1/(2 + exp(x) + exp(-x)) | log(x**2/(1 + x**2)) |
 log(exp(3*x) + exp(x) + 1) | 1 - tanh({a})**2 | softplus({a})*x
 """  # fmt: skip
 NAMES = {
-    name: getattr(mp, name) for name in ("exp", "log", "sqrt", "tanh", "sinh", "cosh", "expm1")
+    name: getattr(mp, name)
+    for name in ("exp", "log", "sqrt", "tanh", "sinh", "cosh", "expm1", "erfc")
 }
 NAMES |= {"asinh": mp.asinh, "atan": mp.atan, "erf": mp.erf, "log1p": lambda u: mp.log(1 + u)}
 NAMES["sigmoid"] = lambda u: 1 / (1 + mp.exp(-u))
@@ -33,7 +34,7 @@ NAMES["exp"] = lambda u: mp.exp(min(max(u, -1e17), 1e17))  # beyond, 0 and inf t
 LAST = [
     "exp(x)/sqrt(1 + exp(2*x))", "asinh(exp(x)) - x", "log(exp(3*x) + exp(x) + 1)", "tanh(x)**2",
     "x*exp(x)/(exp(2*x) + exp(x) + 1)", "1 - tanh(x)**2", "log(1 + exp(x) + exp(-x))",
-    "x**3/expm1(x)",
+    "x**3/expm1(x)", "log(erfc(x))",
 ]  # fmt: skip
 
 

@@ -295,8 +295,10 @@ def choices_met(t: v.Tensor) -> v.Tensor:
     def change(m: v.Monomial, c: Fraction) -> v.Tensor:
         made: list[tuple[list, Fraction]] = [([], c)]
         for f in m:
-            ways = v.place(turned[f[0]], f[1]).terms if f[0] in turned else {(f,): v.ONE}
-            made = [([*one, *n], k * by) for one, k in made for n, by in ways.items()]
+            ways = turned[f[0]].terms.items() if f[0] in turned else [((f,), v.ONE)]
+            # Put at f's labels by hand: ``place`` would name the summed ones among them anew.
+            each = [([(b, f[1], e) for b, _, e in n], by) for n, by in ways]
+            made = [([*one, *n], k * by) for one, k in made for n, by in each]
         return v.add(*(v.product(one, k, v.bound_of(m)) for one, k in made))
 
     return in_terms(t, change)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import in_each_group, in_each_term
+from gradcli.symbolic.expr.algebra import in_each_group, in_each_term, opened
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.relations import is_call, rewrites
@@ -63,6 +63,22 @@ def over_expm1(m: v.Monomial, c: Fraction) -> v.Tensor:
             turned = v.base("call", "expm1", (v.scale(b.args[0], -1),), b.dims)
             quotient = [(exp, idx, -count), (b, idx, count), (turned, idx, -count)]
             return v.product([*m, *quotient], c * (-1) ** int(count), v.bound_of(m))
+    return v.Tensor({m: c})
+
+
+@rewrites("exp", "erfc")
+@in_each_term
+def erfc_scaled(m: v.Monomial, c: Fraction) -> v.Tensor:
+    """exp(u**2)*erfc(u) as erfcx(u): one of the two, or a power of it, soon leaves its range."""
+    for b, idx, e in (f for f in m if is_call(f[0], "erfc")):
+        square = v.scale(v.power(b.args[0], Fraction(2)), e)
+        for f in m:
+            if is_call(f[0], "exp") and f[1] == idx:
+                apart = v.add(square, v.scale(f[0].args[0], -f[2]))
+                if not (apart.terms and opened(apart).terms):
+                    scaled = v.base("call", "erfcx", b.args, b.dims)
+                    kept = [g for g in m if g not in (f, (b, idx, e))]
+                    return v.product([*kept, (scaled, idx, e)], c, v.bound_of(m))
     return v.Tensor({m: c})
 
 

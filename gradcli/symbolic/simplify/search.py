@@ -23,6 +23,7 @@ from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
 from gradcli.symbolic.simplify.cross_products import crossed, turns
 from gradcli.symbolic.simplify.exponentials import (
+    erfc_scaled,
     erfcx_below,
     exponents_below,
     exponents_joined,
@@ -67,7 +68,7 @@ _RAMPS = frozenset(PIECES) - {"where", "abs"}
 _NAMED = _SQUARES | {"exp", "sigmoid"}
 _RULES: tuple[Rule, ...] = (
     hyperbolic, balanced, exponents_joined, powers_named, logarithms_named, ramps, powers_joined,
-    logs_of_shares, logs_joined,
+    logs_of_shares, logs_joined, erfc_scaled,
 )  # fmt: skip
 """Rules that are tried on every arrangement, each where its operators occur."""
 MOST_FORMS = 80
