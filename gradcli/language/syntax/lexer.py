@@ -168,6 +168,17 @@ class Lexer:
         return tokens
 
 
+@functools.cache
+def _closing(mark: str) -> Callable[[str, int, int], re.Match[str] | None]:
+    """Matches what follows an opening quote up to the closing one, on the same line for a single
+    one. A backslash takes the next character along, a line end too."""
+    quote = mark[0]
+    plain, inner = rf"[^{quote}\\\n]*+", r"\\."
+    if len(mark) == 3:
+        plain, inner = rf"[^{quote}\\]*+", rf"\\.|{quote}(?!{quote}{quote})"
+    return re.compile(rf"(?s){plain}(?:(?:{inner}){plain})*+{mark}").match
+
+
 class _Scan:
     """The state of one reading: where the brackets and the blocks stand that are still open."""
 
@@ -467,23 +478,12 @@ class _Scan:
         if "b" in prefix:
             raise self.failure("bytes_literal", start, quote + 1)
         first = quote + len(mark)
-        close = text.find(mark, first, stop)
-        last, escaped = first, False
-        while close >= 0:  # from backslash to backslash; what follows one closes nothing
-            slash = text.find("\\", last, close)
-            if slash < 0:
-                break
-            last, escaped = slash + 2, True
-            if close < last:
-                close = text.find(mark, last, stop)
-        line_end = text.find("\n", first, stop if close < 0 else close)
-        if len(mark) == 1 and line_end >= 0:
-            close = self._joined_end(first, close, line_end)
-        if close < 0:
+        found = _closing(mark)(text, first, stop)
+        if found is None:
             raise self.failure("unterminated_string", start, first)
-        raw = "r" in prefix or not escaped
+        end, raw = found.end(), "r" in prefix
+        close = end - len(mark)
         tokens, kind = self.tokens, self.lexer.kind
-        end = close + len(mark)
         if "f" in prefix:
             # One inside another has another quote, of which there are four.
             self.fstring(start, first, close, end, raw)
@@ -491,17 +491,6 @@ class _Scan:
         tokens.values[len(tokens.kinds)] = self.plain(first, close, raw)
         tokens.add(kind["STRING"], start, end)
         return end
-
-    def _joined_end(self, first: int, close: int, line_end: int) -> int:
-        """``close`` where every line end before it is joined by a backslash, else -1."""
-        while line_end >= 0 and (close < 0 or line_end < close):
-            slashes = line_end
-            while slashes > first and self.text[slashes - 1] == "\\":
-                slashes -= 1
-            if (line_end - slashes) % 2 == 0:
-                return -1
-            line_end = self.text.find("\n", line_end + 1)
-        return close
 
     def plain(self, start: int, end: int, raw: bool) -> str:
         """The text of ``start:end`` with its escapes replaced, unless it is raw."""

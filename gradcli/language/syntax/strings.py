@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gradcli.language.syntax.failures import SyntaxFailure
 from gradcli.language.syntax.source import Source
 
@@ -14,6 +16,8 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 WIDTH_LIMIT = 1000
 """The largest width or precision in a format: a width is how much output one number makes."""
+_SPEC = re.compile(r"(?s:.?[<>=^])?[-+ ]?#?([0-9]{0,5})[,_]?(?:\.([0-9]{1,5}))?[bdeEfFgGosxX%]?")
+"""A format: fill and alignment, sign, #, width, grouping, precision and kind, each for some."""
 
 
 def unescape(source: Source, start: int, end: int) -> str:
@@ -114,25 +118,7 @@ def good_spec(spec: str) -> bool:
     >>> good_spec(">8.3e"), good_spec("r"), good_spec("99999d")
     (True, False, False)
     """
-    rest = spec
-    if len(rest) > 1 and rest[1] in "<>=^" and rest[0].isprintable():
-        rest = rest[2:]
-    elif rest[:1] in ("<", ">", "=", "^"):
-        rest = rest[1:]
-    if rest[:1] in ("+", "-", " "):
-        rest = rest[1:]
-    rest = rest.removeprefix("#")
-    width = len(rest) - len(rest.lstrip("0123456789"))
-    widths = [rest[:width]]
-    rest = rest[width:]
-    if rest[:1] in (",", "_"):
-        rest = rest[1:]
-    if rest[:1] == ".":
-        digits = len(rest) - 1 - len(rest[1:].lstrip("0123456789"))
-        if not digits:
-            return False
-        widths.append(rest[1 : 1 + digits])
-        rest = rest[1 + digits :]
-    if any(len(one) > 5 or int(one or "0") > WIDTH_LIMIT for one in widths):
+    found = _SPEC.fullmatch(spec)
+    if found is None or not spec.isprintable():
         return False
-    return rest in ("", *"bdeEfFgGosxX%")
+    return all(int(width or "0") <= WIDTH_LIMIT for width in found.groups())
