@@ -330,6 +330,19 @@ def test_linearize_of_a_checkpoint_inside_vmap():
     near(torch.func.linearize(vmap(f), x)[1](x), jvp(vmap(f), (x,), (x,))[1])
 
 
+def test_linearize_of_results_of_which_only_some_are_mapped_over():
+    hidden = {}
+
+    def f(i):
+        hidden["i"] = i
+        return linearize(lambda x: (x * hidden["i"], x, {"sum": x.sum()}), X)[1](T)
+
+    mapped, own, rest = vmap(f)(torch.arange(2.0))
+    near(mapped, torch.stack([0 * T, T]))
+    near(own, T.expand(2, 3))
+    near(rest["sum"], T.sum().expand(2))
+
+
 def test_linearize_of_a_checkpoint_that_hides_a_part_of_what_it_captures():
     def f(x):
         def inside(w):
