@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.engine.creation.factories import eye
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Results
@@ -87,7 +88,13 @@ class Batched(Layer):
         return Batched(change(self.value), self.__gradcli_rank__)
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
-        level = self.alive()
+        level = self.__gradcli_rank__
+        if self.given == SAME and self.count and level not in running.randomness:  # one for all
+            return op(
+                *(a.value[0] if is_batched(a, level) and a.given == SAME else a for a in args),
+                **params,
+            )
+        self.alive()
         if not any(holds(p, level) for p in params.values()):
             rule = rule_of(op)
             if rule is not None:
@@ -603,7 +610,11 @@ def pick(tree: Any, level: int, i: int) -> Any:
         return tree.over(lambda part: pick(part, level, i))
     if not is_batched(tree, level):
         return tree
-    return tree.value[i] if i < tree.count else tree.value.new_zeros(tree.shape)
+    if i < tree.count:
+        return tree.value[i]
+    none = tree.value.new_zeros(tree.shape)  # of none: a regular matrix, for what asks for one
+    matrix = none.ndim > 1 and none.dtype.differentiable
+    return none + eye(*none.shape[-2:], dtype=none.dtype) if matrix else none
 
 
 def _alike(index: Any, level: int) -> tuple[Any, bool]:
