@@ -45,11 +45,12 @@ _TELLING = frozenset((
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
 _MAKING = frozenset(("__init__", "__new__", "__post_init__"))
-_UNSAID = {f"__{r}{name}__" for name in METHODS.values() for r in ("", "r")}
+_UNSAID = {f"__{r}{name}__" for name in METHODS.values() for r in ("", "r", "i")} | {"forward"}
 _UNSAID |= {
     f"__{name}__" for name in ("call", "getattr", "getattribute", "getitem", "setitem", "len",
-        "iter", "next", "neg", "contains", "bool", "eq", "hash", "missing", "get", "set", "enter",
-        "exit", "float", "int", "index")
+        "iter", "next", "neg", "pos", "abs", "invert", "contains", "bool", "eq", "ne", "lt", "le",
+        "gt", "ge", "hash", "missing", "get", "set", "enter", "exit", "float", "int", "complex",
+        "index", "round", "trunc", "floor", "ceil", "divmod", "reversed")
 }  # fmt: skip
 """Methods that are called without their names."""
 _LASTING = frozenset((

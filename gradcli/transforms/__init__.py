@@ -17,7 +17,7 @@ Tangents (``Dual``) and batches (``Batched``) are values that take part in the o
 from gradcli.transforms.check import gradcheck, gradgradcheck
 from gradcli.transforms.forward import jvp
 from gradcli.transforms.func import grad, vjp
-from gradcli.transforms.reverse import hessian, hvp, jacobian
+from gradcli.transforms.reverse import hessian, jacobian
 from gradcli.transforms.vmap import vmap
 
-__all__ = ["grad", "gradcheck", "gradgradcheck", "hessian", "hvp", "jacobian", "jvp", "vjp", "vmap"]
+__all__ = ["grad", "gradcheck", "gradgradcheck", "hessian", "jacobian", "jvp", "vjp", "vmap"]

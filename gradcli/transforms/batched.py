@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.engine.creation.factories import eye
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
 from gradcli.engine.named_tuples import Results
@@ -87,7 +88,11 @@ class Batched(Layer):
         return Batched(change(self.value), self.__gradcli_rank__)
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
-        level = self.alive()
+        level = self.__gradcli_rank__
+        if self.given == SAME and self.count and level not in running.randomness:  # one for all
+            one = (a.value[0] if is_batched(a, level) and a.given == SAME else a for a in args)
+            return op(*one, **params)
+        self.alive()
         if not any(holds(p, level) for p in params.values()):
             rule = rule_of(op)
             if rule is not None:
@@ -424,11 +429,9 @@ class Batched(Layer):
             return OPERATORS[f"{name}imum"](self, dim)
         if dim is None:
             return OPERATORS[f"a{name}"](self)
-        if not self.ndim:  # an element counts as a line of one entry
-            rows, keepdim = self.value.reshape(self.count, 1), False
-        else:
-            rows = self.value
-        found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim)
+        line = not self.ndim  # an element counts as a line of one entry
+        rows = self.value.reshape(self.count, 1) if line else self.value
+        found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim and not line)
         return type(found)(map(self.around, found))
 
     def pick_from(self, source: Any, index: Any) -> Any:
@@ -603,7 +606,11 @@ def pick(tree: Any, level: int, i: int) -> Any:
         return tree.over(lambda part: pick(part, level, i))
     if not is_batched(tree, level):
         return tree
-    return tree.value[i] if i < tree.count else tree.value.new_zeros(tree.shape)
+    if i < tree.count:
+        return tree.value[i]
+    found = tree.value.new_zeros(tree.shape)  # of none: a regular matrix, for what asks for one
+    matrix = found.ndim > 1 and found.dtype.differentiable
+    return found + eye(*found.shape[-2:], dtype=found.dtype) if matrix else found
 
 
 def _alike(index: Any, level: int) -> tuple[Any, bool]:

@@ -182,6 +182,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     with outside_inference(), enable_grad():
         # Linear in ``along``, so what it is pulled back to, as a function of the weights, has the
         # pushforward for a derivative.
+        around = batches_seen(func, [*at, *ends])  # one for all, whatever batch the function found
         weights = [leaf_of(OPERATORS["ones_like"](t), around=around) for t in ends]
         back: list = []
         try:

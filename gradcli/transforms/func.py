@@ -424,6 +424,7 @@ def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
             f"remove={remove}. Valid options are: remove='mutations', remove='mutations_and_views'",
         )
 
+    @functools.wraps(func, updated=())
     def functional(*args: Any, **kwargs: Any) -> Any:
         arguments = [v for v in flatten([list(args), kwargs])[0] if rank_of(v)]
         with transforming(Transform(func, arguments)):

@@ -13,6 +13,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import as_flag, gradients, real_only
 from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.record.composite import bottom
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
 from gradcli.transforms.functional_checks import (
@@ -69,8 +70,8 @@ def _called(func: Callable, inputs: Sequence[Tensor], name: str, strict: bool) -
 def _by(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], create_graph: bool
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of those outputs that have a graph; None by inputs that they do not reach."""
-    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+    """Gradients of those outputs that have a graph, in ``vmap`` an error; None where none lead."""
+    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if bottom(o).requires_grad]
     if not pairs:
         return (None,) * len(inputs)
     by, weighted = [o for o, _ in pairs], [w for _, w in pairs]

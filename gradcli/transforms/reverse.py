@@ -37,7 +37,6 @@ from gradcli.engine.backward.traverse import (
     no_history,
     only_towards,
 )
-from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode, next_number, no_grad, refuse_node_hook
 from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more
@@ -659,11 +658,3 @@ def scalar_only(out: Any) -> None:
             f"tensor with {len(out.shape)} dims. Maybe you wanted to use the vjp or jacrev APIs "
             "instead?",
         )
-
-
-def hvp(function: Callable[..., Tensor], primal: Any, vector: Any) -> tuple[Tensor, Tensor]:
-    """The value and the Hessian times ``vector``, without forming it (reverse over reverse)."""
-    out, leaves, _ = value_and_vjp(function, (primal,), create_graph=False)
-    (g,) = pull_back([out], leaves, [None], True)
-    (product,) = pull_back([g], leaves, [as_tensor(vector)], False)
-    return out.detach(), product

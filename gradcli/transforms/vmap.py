@@ -56,10 +56,6 @@ def vmap(
 
     @functools.wraps(func, updated=())
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        if chunk_size is not None:
-            one = vmap(func, in_dims, out_dims, randomness)
-            state = random.generator().get_state() if randomness == "same" else None
-            return _by_chunks(one, args, kwargs, in_dims, out_dims, chunk_size, state)
         if not isinstance(in_dims, int | tuple):
             raise _unfit(
                 "in_dims",
@@ -75,6 +71,10 @@ def vmap(
             )
         dims = _for_each(in_dims, args, "in_dims")
         count = _size(leaves, dims)
+        if chunk_size is not None:
+            one = functools.partial(vmap(func, in_dims, out_dims, randomness), **kwargs)
+            state = random.generator().get_state() if randomness == "same" else None
+            return _by_chunks(one, leaves, shape, dims, count, out_dims, chunk_size, state)
         with mapping(count, randomness) as level:
             batches = [
                 v if dim is None else batch_of(v, dim, level)
@@ -149,15 +149,13 @@ def _drawing(randomness: str, level: int, count: int) -> random.Drawing:
 
 
 def _by_chunks(
-    one: Callable, args: tuple, kwargs: dict, in_dims: Any, out_dims: Any, size: int, state: Any
-) -> Any:
+    one: Callable, leaves: list, shape: Any, dims: list, count: int, out_dims: Any, size: int,
+    state: Any,
+) -> Any:  # fmt: skip
     """The mapped function on so many entries at a time, the results joined.
 
     Each chunk draws its random numbers from ``state``, where that is given.
     """
-    leaves, shape = flatten(args)
-    dims = _for_each(in_dims, args, "in_dims")
-    count = _size(leaves, dims)
     charge_shape((-(-count // size), 400), 1)  # each call makes a few small tensors at least
     parts = []
     for start in range(0, count or 1, size):
@@ -168,7 +166,7 @@ def _by_chunks(
             v if d is None else v.narrow(d, start, min(size, count - start))
             for v, d in zip(leaves, dims, strict=True)
         ]
-        parts.append(one(*unflatten(cut, shape), **kwargs))
+        parts.append(one(*unflatten(cut, shape)))
     columns = [flatten(part)[0] for part in parts]
     out_shape = flatten(parts[0])[1]
     where = _for_each(out_dims, parts[0], "out_dims", one=out_shape is None)

@@ -413,8 +413,9 @@ def test_functions_that_change_with_each_run_stay_on_the_engine():
         c = gradcli.compile(function)
         found = [c(1.0) for _ in range(3)]
         assert found[1] - found[0] == found[2] - found[1] == 1.0
-    asks = gradcli.compile(lambda x: x * 2 if isinstance(x, gradcli.Tensor) else x * 3)
-    assert asks(1.0) == 2.0
+    asks = lambda x: x * 2 if isinstance(x, gradcli.Tensor) else x * 3  # noqa: E731
+    for function in asks, gradcli.func.functionalize(asks):
+        assert gradcli.compile(function)(1.0) == 2.0
 
 
 def test_the_default_dtype_is_that_of_the_call():
@@ -580,7 +581,18 @@ def _tagged(x):
     return x * _tagged.k
 
 
+class _Scaled(gradcli.nn.Module):
+    def forward(self, x):
+        return x * SCALES[0]
+
+
+class _Ordered:
+    def __lt__(self, other):
+        return SCALES[1] < other
+
+
 HELD = types.SimpleNamespace()
+SCALES = [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -599,6 +611,9 @@ HELD = types.SimpleNamespace()
         (functools.partial(lambda k, x: x * k[0], [1.0]), lambda x: HELD.o(x),
          lambda o: o.args[0].__setitem__(0, 5.0)),
         ({"a": 1.0}.get, lambda x: x * HELD.o("a"), lambda o: o.__self__.update(a=5.0)),
+        (_Scaled(), lambda x: HELD.o(x), lambda o: SCALES.__setitem__(0, 5.0)),
+        (_Ordered(), lambda x: x * (1.0 if HELD.o < 2 else 5.0),
+         lambda o: SCALES.__setitem__(1, 5.0)),
         (gradcli.ones(9000), lambda x: x * (HELD.o * 2).sum() / 18000, lambda o: o.fill_(5.0)),
     ],
 )  # fmt: skip

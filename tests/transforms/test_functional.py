@@ -114,6 +114,18 @@ def test_jvp_inside_a_transform():
     assert torch.func.vjp(pushed, x)[1](x)[0].tolist() == [4, 16]
 
 
+@pytest.mark.parametrize("name", ["vjp", "jvp", "vhp", "hvp", "jacobian", "hessian"])
+def test_what_a_map_leaves_unrecorded_is_no_gradient_of_zeros(name):
+    x = torch.ones(2, requires_grad=True)
+    along = () if name in ("vjp", "jacobian", "hessian") else (x,)
+
+    def product(i):
+        return getattr(functional, name)(lambda q: (q * q * i).sum(), x, *along, create_graph=True)
+
+    with pytest.raises(Fault, match="does not require grad"):
+        torch.func.vmap(product)(torch.ones(3))
+
+
 def test_vectorize_runs_the_function_once_however_many_rows():
     calls = []
 

@@ -330,6 +330,34 @@ def test_linearize_of_a_checkpoint_inside_vmap():
     near(torch.func.linearize(vmap(f), x)[1](x), jvp(vmap(f), (x,), (x,))[1])
 
 
+def test_what_a_function_of_hessian_kept_is_used_after_it():
+    """The map over directions has ended: a value that is one for all of them has not."""
+
+    def kept(x):
+        found = []
+        slopes = hessian(lambda q: (found.append(q * x), (q**3).sum())[1])(x)
+        return slopes.sum() * found[-1].sum() + found[-1].prod()
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.double)
+    near(kept(x), torch.tensor(94.0))
+    near(grad(kept)(x), torch.tensor([74.0, 106.0]))
+    near(jvp(kept, (x,), (x,))[1], torch.tensor(286.0))
+    near(vmap(hessian(kept))(x[None])[0], torch.tensor([[68.0, 44.0], [44.0, 86.0]]))
+
+
+def test_linearize_of_results_of_which_only_some_are_mapped_over():
+    hidden = {}
+
+    def f(i):
+        hidden["i"] = i
+        return linearize(lambda x: (x * hidden["i"], x, {"sum": x.sum()}), X)[1](T)
+
+    mapped, own, rest = vmap(f)(torch.arange(2.0))
+    near(mapped, torch.stack([0 * T, T]))
+    near(own, T.expand(2, 3))
+    near(rest["sum"], T.sum().expand(2))
+
+
 def test_linearize_of_a_checkpoint_that_hides_a_part_of_what_it_captures():
     def f(x):
         def inside(w):

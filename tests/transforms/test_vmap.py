@@ -573,6 +573,8 @@ def test_out_dims_are_nested_as_the_results_are():
             vmap(lambda row: (row, row), out_dims=given)(x)
     assert vmap(lambda row: (row, row), out_dims=(1, 0))(x)[0].shape == (3, 2)
     assert vmap(lambda row: row * 2, chunk_size=2)(torch.zeros(0, 3)).shape == (0, 3)
+    for factor in torch.linalg.lu_factor, torch.linalg.ldl_factor:
+        assert vmap(factor)(torch.zeros(0, 3, 3)).pivots.shape == (0, 3)
 
 
 def test_linearize_of_what_is_not_mapped_gives_what_is_not():
