@@ -344,8 +344,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         said = "on this device an in-place write to a view of a tensor in the graph is not recorded"
         mend = "write to the base by index (x[0] = v), or build the new tensor with where or cat"
         raise RuntimeFault("E0409", said, help=mend)
-    # Turned off since; where nothing is shown, nothing of the base is in a graph either.
-    rested = base.edge is None and target.edge is not None and target.array.size
+    rested = base.edge is None and target.edge is not None  # turned off since
     if rested or AccumulateGrad in (base.edge.__class__, target.edge.__class__):
         mend = "write to a clone() of the leaf, or change it inside no_grad()"
         raise RuntimeFault("E0408", f"a view of {leaf}", help=mend)

@@ -635,6 +635,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             if self.edge is None:
                 said = "cannot register a hook on a tensor that doesn't require gradient"
             raise RuntimeFault("E0404", said)
+        if self.edge.__class__ is AccumulateGrad:
+            self.edge.owner = lambda: self  # the hook is given it, whoever let go of it
         return hooked(self.edge, "post_hooks", hook)
 
     def __hash__(self) -> int:
