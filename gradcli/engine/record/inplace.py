@@ -214,10 +214,6 @@ def set_item(target: Tensor, index: Any, value: Any, **known: Any) -> Tensor:
     return target
 
 
-_NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
-"""NumPy's numbers that are Python's too."""
-
-
 def put_item(
     target: Tensor, index: Any, value: Any, one_number: bool = False, computed: bool = False,
     name: str | None = None,
@@ -243,7 +239,7 @@ def put_item(
     here = index is not Ellipsis and isinstance(value, int | float | complex) and not target.edge
     old = _before_write(target, one_number or here, index if part else None)
     kind = value.__class__
-    if kind in _NUMPY_NUMBERS:
+    if kind in (np.float64, np.complex128):  # NumPy's numbers that are Python's too
         value = value.item()
         kind = value.__class__
     plain = (kind is float or kind is int) and not 0 <= value < 128  # every type holds the others
