@@ -52,14 +52,15 @@ class SGD(Optimizer):
             raise bad_argument("Nesterov momentum requires a momentum and zero dampening")
 
     def _started(self, p: Tensor, group: Group) -> State:
-        return self.state[p] if group["momentum"] else {}
+        # As it is before the step: of a parameter that is there twice both begin, as in PyTorch.
+        return dict(self.state[p]) if group["momentum"] else {}
 
     def _update(self, p: Tensor, g: Tensor, state: State, group: Group, n: int) -> None:
         momentum = group["momentum"]
         if momentum:
             buffer = state.get("momentum_buffer")
             if buffer is None:
-                buffer = state["momentum_buffer"] = g.clone()
+                buffer = self.state[p]["momentum_buffer"] = g.clone()
             else:
                 buffer.mul_(momentum).add_(g, alpha=1.0 - group["dampening"])
             g = g.add(buffer, alpha=momentum) if group["nesterov"] else buffer

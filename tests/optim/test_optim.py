@@ -302,8 +302,20 @@ def test_a_differentiable_step_is_recorded_and_named_parameters_are_kept():
         torch.optim.SGD([w], differentiable=True).step()
     optimizer = torch.optim.Adam(torch.nn.Linear(2, 1).named_parameters(), lr=0.1)
     assert optimizer.state_dict()["param_groups"][0]["param_names"] == ["weight", "bias"]
+
+
+@pytest.mark.parametrize(
+    ("options", "then"), [({"dampening": 0.1}, 0.9814), ({"nesterov": True}, 0.6183)]
+)
+def test_a_parameter_that_is_there_twice_steps_twice(options, then):
+    x = torch.tensor([-1.5], requires_grad=True)
     with pytest.warns(UserWarning, match="duplicate"):
-        torch.optim.SGD([w, w])
+        sgd = torch.optim.SGD([x, x], lr=0.1, momentum=0.9, **options)
+    for _ in range(3):
+        sgd.zero_grad()
+        (x * x).sum().backward()
+        sgd.step()
+    assert x.item() == pytest.approx(then, abs=1e-4)  # PyTorch's: both begin with the first step
 
 
 def test_an_older_state_turns_off_what_it_does_not_have():

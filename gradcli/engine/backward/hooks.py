@@ -146,7 +146,7 @@ def _all_replaced(
     if result is None:
         return [_passed_on(p, recorded) for p in parts]
     if not isinstance(result, tuple):
-        raise TypeFault("E0407", f"expected tuple, but hook returned {_kind(result)!r}")
+        raise TypeFault("E0407", f"expected tuple, but hook returned {type(result).__name__!r}")
     if len(result) != len(parts):
         raise RuntimeFault(
             "E0407",
@@ -156,10 +156,6 @@ def _all_replaced(
     places = zip(result, parts, shapes, strict=True)
     # A node's hook says with None that there is no gradient, a tensor's that it leaves it.
     return [None if r is None else _replaced(r, p, s, recorded, hook) for r, p, s in places]
-
-
-def _kind(value: Any) -> str:
-    return type(value).__name__
 
 
 def _name(hook: Any) -> str:
@@ -172,8 +168,8 @@ def _replaced(result: Any, g: Tensor | None, shape: Any, recorded: bool, hook: A
     if g is None:
         raise RuntimeFault("E0407", "can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
-        said = f"a hook must return a Tensor or None, got {_kind(result)}"
-        told = f"expected Variable, but hook returned {_kind(result)!r}"
+        said = f"a hook must return a Tensor or None, got {type(result).__name__}"
+        told = f"expected Variable, but hook returned {type(result).__name__!r}"
         raise TypeFault("E0407", said, help="return the new gradient, or nothing", torch=told)
     if result.shape != shape:
         shapes = f"{tuple(result.shape)} for a gradient of shape {tuple(shape)}"

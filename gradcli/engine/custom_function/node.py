@@ -19,6 +19,7 @@ from gradcli.engine.grad_mode import current, mode, restore, transformed, unreco
 from gradcli.engine.graph.node import EMPTY, Cotangents, Extra, Node, Part, more, placed_number
 from gradcli.engine.graph.torch_names import with_namespace
 from gradcli.engine.graph.view_edges import FUNCTION, Severed
+from gradcli.engine.record import inplace
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import check_writable, edge_before_write, settle, take_into_base
@@ -398,6 +399,8 @@ def _placed(
         if not flows:
             return t if t.edge is None else t.detach()
         check_writable(t, ())
+        if inplace.share_memory(t.own_array()):
+            raise inplace.written_twice()
         if t.meta.base is not None and count > 1:
             said = "If your Function modifies inplace an input that is a view of another Tensor,"
             said += " your Function cannot return more than one Tensor."

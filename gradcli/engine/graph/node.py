@@ -222,7 +222,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, owner: Any) -> None:
         self.grad: Any = None
-        self.owner = weakref.ref(owner)
+        self.owner: Callable[[], Any] = weakref.ref(owner)
         self.rows = owner.array.flags.c_contiguous  # so will its gradient lie in memory
         super().__init__((), owner.dtype, owner.array.shape)
 

@@ -214,10 +214,6 @@ def set_item(target: Tensor, index: Any, value: Any, **known: Any) -> Tensor:
     return target
 
 
-_NUMPY_NUMBERS = frozenset((np.float64, np.complex128))
-"""NumPy's numbers that are Python's too."""
-
-
 def put_item(
     target: Tensor, index: Any, value: Any, one_number: bool = False, computed: bool = False,
     name: str | None = None,
@@ -243,7 +239,7 @@ def put_item(
     here = index is not Ellipsis and isinstance(value, int | float | complex) and not target.edge
     old = _before_write(target, one_number or here, index if part else None)
     kind = value.__class__
-    if kind in _NUMPY_NUMBERS:
+    if kind in (np.float64, np.complex128):  # NumPy's numbers that are Python's too
         value = value.item()
         kind = value.__class__
     plain = (kind is float or kind is int) and not 0 <= value < 128  # every type holds the others
@@ -344,8 +340,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         said = "on this device an in-place write to a view of a tensor in the graph is not recorded"
         mend = "write to the base by index (x[0] = v), or build the new tensor with where or cat"
         raise RuntimeFault("E0409", said, help=mend)
-    # Turned off since; where nothing is shown, nothing of the base is in a graph either.
-    rested = base.edge is None and target.edge is not None and target.array.size
+    rested = base.edge is None and target.edge is not None  # turned off since
     if rested or AccumulateGrad in (base.edge.__class__, target.edge.__class__):
         mend = "write to a clone() of the leaf, or change it inside no_grad()"
         raise RuntimeFault("E0408", f"a view of {leaf}", help=mend)

@@ -470,6 +470,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         known = () if self.meta is None or self.meta.inference else self.meta.views or ()
         for view in (view for view in (reference() for reference in known) if view is not None):
             place = Slots.edge.__get__(view)  # type: ignore[attr-defined]
+            if isinstance(place, Tensor):  # a LateView, which is yet to read this tensor
+                place.edge = self.edge
+                continue
             if place.__class__ is Stale:
                 if self.edge is None and place.source is None:  # nothing is ambiguous any more
                     view.edge, view.meta.overtaken = place.own, True
@@ -635,6 +638,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             if self.edge is None:
                 said = "cannot register a hook on a tensor that doesn't require gradient"
             raise RuntimeFault("E0404", said)
+        if self.edge.__class__ is AccumulateGrad:
+            self.edge.owner = lambda: self  # the hook is given it, whoever let go of it
         return hooked(self.edge, "post_hooks", hook)
 
     def __hash__(self) -> int:

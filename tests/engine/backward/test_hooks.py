@@ -182,6 +182,15 @@ def test_tensor_hooks_then_the_kept_gradient_then_node_prehooks_then_posthooks()
     assert x.grad.item() == 90
 
 
+def test_a_post_accumulate_hook_is_given_a_leaf_that_the_user_let_go_of():
+    x, seen = leaf([1.0, 2.0]), []
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.tolist()))
+    y = x * 2
+    del x
+    y.sum().backward()
+    assert seen == [[2, 2]]
+
+
 def test_post_accumulate_hook():
     x = leaf([1.0, 2.0])
     seen = []

@@ -1133,3 +1133,14 @@ def test_what_saves_a_tensor_that_it_writes_to_is_one_node_in_a_second_pass():
     first = torch.autograd.grad((y * y).sum(), x, create_graph=True)[0]
     torch.autograd.grad(first.sum(), x)
     assert seen == [[3.0, 12.0], [6.0, 24.0]]  # 2y, and what comes by y's two places at once
+
+
+def test_what_it_writes_to_is_no_view_whose_entries_share_memory():
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x[0].mul_(3)
+        return x
+
+    y = torch.ones(2, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="more than one element"):
+        made(forward, lambda ctx, g: g * 3).apply(y.expand(2, 2))

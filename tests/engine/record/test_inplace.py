@@ -346,6 +346,11 @@ def test_a_view_of_a_leaf_refuses():
     with torch.no_grad():
         x[0].add_(1)
     assert x.tolist() == [2, 2]
+    for of in (torch.ones(2), torch.ones(0)):  # a leaf that is a view, and nothing of it
+        shown = of.view(-1).requires_grad_()
+        with pytest.raises(RuntimeError, match="view of a leaf"):
+            shown[2:].mul_(2)
+        assert shown.is_leaf
 
 
 def test_views_are_not_kept_alive_by_their_base():

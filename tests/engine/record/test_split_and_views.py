@@ -126,6 +126,20 @@ def test_a_view_of_a_leaf_turned_off_refuses_writes():
         part.mul_(2)
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_view_that_was_overtaken_leaves_the_graph_with_its_base(again):
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    part = base[:1]
+    base.mul_(3)
+    base.detach_()
+    if again:
+        base.requires_grad_()
+    (part * 2 + x).sum().backward()
+    assert x.grad.tolist() == [1, 1]  # as in PyTorch: not through part
+    assert base.grad is None if not again else base.grad.tolist() == [4, 0]
+
+
 def test_a_view_outside_the_graph_requires_grad_as_its_base_does():
     def made(stale=False, own=False):
         x = torch.ones(2) * leaf(2.0)
