@@ -1,9 +1,11 @@
 """``gradcli.compile``: a function whose values and derivatives run as generated code.
 
 The function is traced once for each combination of shapes and dtypes and each derivative asked
-for. Where it cannot be traced, and where generated code meets an error or a result that is not
-finite, the engine computes instead: it is the reference, and its errors are the ones that a user
-sees.
+for: in the second call, if nothing outside was changed by the first, which the engine runs. What a
+trace does before it meets a value that it would have to know, that run did too, so a call has the
+effects of one run. Where the function cannot be traced, and where generated code meets an error or
+a result that is not finite, the engine computes: it is the reference, and its errors are the ones
+that a user sees.
 """
 
 from __future__ import annotations
@@ -66,9 +68,7 @@ class Compiled:
         self.function = function
         self.__name__ = getattr(function, "__name__", "compiled")
         self.__doc__ = getattr(function, "__doc__", None)
-        self._entries: dict[tuple, Entry] = {}
         self._outside: Any = None  # an Outside, from the first call on
-        self._changes = False  # whether the function was seen to change what is outside
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"
@@ -207,9 +207,18 @@ class Compiled:
 
     def _run(self, what: str, inputs: tuple) -> Any:
         key, args, tensors = _prepared(what, inputs)
-        entry = self._entries.get(key)
-        if entry is None or (not self._changes and self._outside.changed()):
-            entry = self._entry(key, what, args)
+
+        def engine() -> Any:
+            return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
+
+        outside = self._look()
+        if key not in outside.entries:
+            before = outside.prints(WHOLE)
+            found = engine()
+            if before == outside.prints(WHOLE):
+                outside.entries.setdefault(key, None)
+            return found
+        entry = outside.entries[key] or self._entry(key, what, args)
         if entry.program is not None and not _watched():
             if budget.on:
                 charge(entry.nbytes)
@@ -221,7 +230,7 @@ class Compiled:
                 found = None
             if found is not None:
                 return entry.finish(found, tensors)
-        return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
+        return engine()
 
     def _generated(self, entry: Entry, args: list) -> tuple | None:
         """The results of the generated code; None where the engine should look at them."""
@@ -241,32 +250,31 @@ class Compiled:
                     return None
         return found
 
+    def _look(self) -> Outside:
+        """What is outside now, with the code that was made for it."""
+        outside = self._outside
+        if outside is None or outside.changed() or len(outside.entries) > _MOST:
+            outside = self._outside = Outside(self.function)
+        return outside
+
     def _entry(self, key: tuple, what: str, args: list) -> Entry:
-        if self._changes:
-            return Entry("it changes what is outside")
-        if self._outside is None or self._outside.changed():
-            self._entries.clear()
-            self._outside = Outside(self.function)
-        entry = self._entries.get(key)
+        outside = self._look()
+        entry = outside.entries.get(key)
         if entry is None:
-            if len(self._entries) >= _MOST:
-                self._entries.clear()
-            entry = self._entries[key] = self._traced(what, args)
+            entry = outside.entries[key] = self._traced(outside, what, args)
         return entry
 
-    def _traced(self, what: str, args: list) -> Entry:
-        if self._outside.reason:
-            return Entry(f"it has {self._outside.reason}")
+    def _traced(self, outside: Outside, what: str, args: list) -> Entry:
+        if outside.reason:
+            return Entry(f"it has {outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
-        before = self._outside.prints(WHOLE)
+        before = outside.prints(WHOLE)
         try:
             with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
-            if before == self._outside.prints(WHOLE) and not self._outside.changed():
-                self._outside.compare(held for held, _, _ in entry.captures)
+            if before == outside.prints(WHOLE) and not outside.changed():
+                outside.compare(held for held, _, _ in entry.captures)
                 return entry
-            self._changes = True
-            self._entries.clear()
             return Entry("it changes what is outside")
         except NotTraceable as why:
             return Entry(f"it has {why}")

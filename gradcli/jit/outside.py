@@ -72,9 +72,14 @@ _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 
 class Outside:
-    """A picture of what a function reads from outside; ``changed`` compares it with now."""
+    """A picture of what a function reads from outside; ``changed`` compares it with now.
+
+    ``entries`` is the code made for it, by what is asked for; None where the engine ran once, and
+    changed nothing of it.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.entries: dict[tuple, Any] = {}
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
         self.held: list[tuple[Any, Any]] = []
         self.most: float = _SMALL
