@@ -24,7 +24,7 @@ from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
-from gradcli.jit.outside import WHOLE, Outside
+from gradcli.jit.outside import Outside, put_back
 from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
@@ -76,8 +76,9 @@ class Compiled:
     def __call__(self, *inputs: Any) -> Any:
         """The function's value.
 
-        Tensors that need a gradient are recorded as usual, and values of a transform around it
-        pass through: the function then runs on the engine.
+        Tensors are recorded as usual where one of them, or what the function may read outside,
+        needs a gradient, and values of a transform around it pass through: the function then runs
+        on the engine.
 
         Example:
             >>> import gradcli
@@ -87,9 +88,10 @@ class Compiled:
         recording = current().grad
         for x in inputs:
             if isinstance(x, Tensor) and (
-                x.__gradcli_rank__ > 1 or (recording and x.edge is not None)
+                x.__gradcli_rank__ > 1
+                or (recording and (x.edge is not None or self._look().records))
             ):
-                return self.function(*inputs)
+                return eager.with_tensors(self.function)(*inputs)
         return self._run("value", inputs)
 
     def value_and_grad(self, *inputs: Any) -> tuple:
@@ -213,9 +215,9 @@ class Compiled:
 
         outside = self._look()
         if key not in outside.entries:
-            before = outside.prints(WHOLE)
+            before = outside.prints([])
             found = engine()
-            if before == outside.prints(WHOLE):
+            if before == outside.prints([]):
                 outside.entries.setdefault(key, None)
             return found
         entry = outside.entries[key] or self._entry(key, what, args)
@@ -268,20 +270,22 @@ class Compiled:
         if outside.reason:
             return Entry(f"it has {outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
-        before = outside.prints(WHOLE)
+        saved: list[Any] = []
+        before = outside.prints(saved)
         try:
             with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
-            if before == outside.prints(WHOLE) and not outside.changed():
-                outside.compare(held for held, _, _ in entry.captures)
-                return entry
-            return Entry("it changes what is outside")
         except NotTraceable as why:
-            return Entry(f"it has {why}")
+            entry = Entry(f"it has {why}")
         except LimitFault:
             raise
         except Exception as fault:  # whatever it is, the engine gives the exact error
-            return Entry(f"{type(fault).__name__}: {fault}")
+            entry = Entry(f"{type(fault).__name__}: {fault}")
+        if before != outside.prints([]):
+            put_back(saved)
+            return Entry("it changes what is outside")
+        outside.compare(held for held, _, _ in entry.captures)
+        return Entry(f"it has {outside.reason}") if outside.reason else entry
 
 
 def _watched() -> bool:
