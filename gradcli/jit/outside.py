@@ -36,14 +36,12 @@ _SMALL = 4096
 _LARGEST = 1 << 26
 """Bytes up to which an array is compared at all."""
 _TELLING = frozenset((
-    "print", "input", "open", "isinstance", "issubclass", "type", "hasattr", "id", "random",
-    "urandom", "time", "time_ns", "perf_counter", "monotonic", "now", "next", "environ", "getenv",
+    "print", "input", "open", "isinstance", "issubclass", "type", "hasattr", "id", "random", "next",
     "getattr", "vars", "dir", "locals", "globals", "eval", "exec", "__import__", "__class__",
     "__dict__", "singledispatch", "suppress", "raises", "assertRaises", "manual_seed", "seed",
     "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled", "is_leaf", "_version",
-    "is_inference_mode_enabled", "default_rng", "Random", "SystemRandom", "load", "save", "loadtxt",
-    "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
-    "get_printoptions",
+    "is_inference_mode_enabled", "default_rng", "load", "save", "loadtxt", "savetxt", "savez",
+    "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr", "get_printoptions",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
@@ -60,7 +58,8 @@ _CODE = (
 )  # fmt: skip
 _FIXED = (
     *_CODE, types.EllipsisType, range, slice, property, np.ufunc, np.dtype, Operator,
-    dtypes.DType, dtypes.Device, types.MemberDescriptorType, type(namedtuple("Pair", "a").a),
+    dtypes.DType, dtypes.Device, types.MemberDescriptorType,
+    type(vars(namedtuple("Pair", "a"))["a"]),
 )  # fmt: skip
 _HEAP = 1 << 9  # of the flags of a class: it was made by a class statement
 _NUMBERS = (float, int, bool, str, bytes, complex, types.NoneType)
@@ -119,7 +118,7 @@ class Outside:
                         special = (n for n, v in held.items() if n[:2] == "__" and callable(v))
                         self._look_up(held, id(scope), (n for n in special if n not in _MAKING))
                         # A new name may hide one of a class above.
-                        self.read[id(scope), ""] = partial(_length, held), len(held)
+                        self.read[id(scope), ""] = (lambda _, held=held: len(held)), len(held)
                         if any(isinstance(held.get(name), classmethod) for name in self._words):
                             self._stack += self._making(scope)
         if self._stack:
@@ -215,16 +214,14 @@ class Outside:
     def compare(self, arrays: Iterable[Any]) -> None:
         """Look at large arrays too from now on, but those that ``arrays`` share memory with: a
         program reads these. Where it has one that is computed, that may be of any of them."""
-        read = [(id(one), _array(one)) for one in arrays]
-        known = {*self._seen, *map(id, self._kept)}
-        held = [(id(t), a) for t in self._kept if (a := _array(t)) is not None]
-        large = [(n, a) for n, a in held if a.nbytes > _SMALL]
-        flowing = {n for n, a in large if any(np.may_share_memory(a, one) for _, one in read)}
-        if any(
-            n not in known and not any(np.may_share_memory(a, one) for _, a in large)
-            for n, one in read
-        ):
-            flowing = set()
+        large = {id(t): a for t in self._kept if (a := _array(t)) is not None and a.nbytes > _SMALL}
+        flowing: set[int] = set()
+        for one in arrays if large else ():
+            mine = {n for n, a in large.items() if np.may_share_memory(a, _array(one))}
+            flowing |= mine
+            if not mine and not any(one is v for v in (*self._seen.values(), *self._kept)):
+                large = {}
+        flowing &= large.keys()
         self.flowing = flowing if self.flowing is None else self.flowing & flowing
         self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
         if any(found is None for _, found in self.held):
@@ -251,13 +248,14 @@ class Outside:
                 parts.append((cls, repr(value)))  # by which -0.0 is not 0
                 continue
             inner: Any = ()
-            own: Any = {} if isinstance(value, _FIXED) else _attributes(value)
+            bare = isinstance(value, _FIXED) or not cls.__dictoffset__
+            own: Any = {} if bare else object.__getattribute__(value, "__dict__")
+            known: Any = repr(value) if isinstance(value, _NUMBERS) else id(value)
             if cls not in _CONTAINERS:
                 kept.append(value)
             if isinstance(value, _CONTAINERS):
-                inner = value
-            else:
-                parts.append((cls, repr(value) if isinstance(value, _NUMBERS) else id(value)))
+                inner, known = value, 0
+            parts.append((cls, known))
             array = _array(value)
             if array is not None:
                 compared = whole or array.nbytes <= _SMALL or (
@@ -295,18 +293,6 @@ def put_back(saved: list[Any]) -> None:
             held.update(was)
         elif held.flags.writeable:
             held[...] = was
-
-
-def _length(held: Any, _: str) -> int:
-    return len(held)
-
-
-def _attributes(value: Any) -> Any:
-    """The ``__dict__`` of an object, whatever its class makes of attributes; else an empty one."""
-    try:
-        return object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
 
 
 def _lasts(module: Any) -> bool:
