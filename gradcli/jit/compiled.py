@@ -29,7 +29,7 @@ from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
-from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
+from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault, bad_type
 from gradcli.ops.memory_budget import budget, charge, no_collection
 from gradcli.transforms.tree import unflatten
 
@@ -297,12 +297,12 @@ def _watched() -> bool:
 def compile(function: Callable[..., Any]) -> Compiled:
     """``function`` as generated code: ``c(x)``, ``c.value_and_grad(x)``, ``c.hessian(x)`` and more.
 
-    ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. It has
-    to be pure: it is called once for each combination of shapes, and not again as long as the
-    numbers that it reads from outside stay the same (a number taken out of a large array counts as
-    a constant). Where it branches on a value, writes in place, draws random numbers, prints,
-    handles errors or reads an object that cannot be looked into, it runs on the engine in every
-    call, at the engine's speed.
+    ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. The
+    engine runs it the first time for each combination of shapes. Where that changed nothing outside
+    it is called once more, and then not again as long as what it reads from outside stays the same
+    (a number taken out of a large array that it also computes with counts as a constant). Where it
+    branches on a value, writes in place, draws random numbers, prints, handles errors or reads an
+    object that cannot be looked into, it runs on the engine in every call, at the engine's speed.
 
     Example:
         >>> import numpy as np
@@ -324,7 +324,10 @@ def _paired(what: str, inputs: Any, along: Any) -> tuple:
 
 
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
-    """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor."""
+    """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor.
+
+    Raises TypeFault (E0303) for an input of another class.
+    """
     key: list = [what, dtypes.get_default_dtype()]
     args: list = []
     tensors = False
@@ -336,6 +339,9 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
                 x = x.array
             elif isinstance(x, int | np.float64):
                 x = float(x)
+            elif not isinstance(x, np.ndarray | np.generic | complex):
+                said = f"a compiled function takes numbers, arrays and tensors, not {cls.__name__}"
+                raise bad_type(said, help="give the parts as arguments of their own")
             if x.__class__ is not float:
                 x = np.asarray(x)
             cls = x.__class__

@@ -272,7 +272,7 @@ class Outside:
                 parts.append(graph[0] is None)
                 if whole or self.grads:
                     stack += [(getattr(one, "grad", None), depth) for one in graph]
-            elif not isinstance(value, _FIXED) and not _open(cls):
+            elif not isinstance(value, _FIXED) and not _open(cls):  # type: ignore[arg-type]
                 return None, kept
             for group in (inner, own) if own else (inner,):
                 if saved is not None and isinstance(group, list | dict | set):
