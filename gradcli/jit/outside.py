@@ -37,11 +37,12 @@ _LARGEST = 1 << 26
 """Bytes up to which an array is compared at all."""
 _TELLING = frozenset((
     "print", "input", "open", "isinstance", "issubclass", "type", "hasattr", "id", "random", "next",
-    "getattr", "vars", "dir", "locals", "globals", "eval", "exec", "__import__", "__class__",
-    "__dict__", "singledispatch", "suppress", "raises", "assertRaises", "manual_seed", "seed",
-    "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled", "is_leaf", "_version",
-    "is_inference_mode_enabled", "default_rng", "load", "save", "loadtxt", "savetxt", "savez",
-    "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr", "get_printoptions",
+    "getattr", "setattr", "delattr", "vars", "dir", "locals", "globals", "eval", "exec",
+    "__import__", "__class__", "__dict__", "singledispatch", "suppress", "raises", "assertRaises",
+    "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled",
+    "is_inference_mode_enabled", "is_leaf", "_version", "default_rng", "load", "save", "loadtxt",
+    "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
+    "get_printoptions",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
@@ -118,7 +119,7 @@ class Outside:
                         special = (n for n, v in held.items() if n[:2] == "__" and callable(v))
                         self._look_up(held, id(scope), (n for n in special if n not in _MAKING))
                         # A new name may hide one of a class above.
-                        self.read[id(scope), ""] = (lambda _, held=held: len(held)), len(held)
+                        self.read[id(scope), ""] = partial(_length, held), len(held)
                         if any(isinstance(held.get(name), classmethod) for name in self._words):
                             self._stack += self._making(scope)
         if self._stack:
@@ -143,7 +144,7 @@ class Outside:
             return
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self.read[id(f), name] = partial(getattr, f), getattr(f, name)
-        self._stack += [f.__defaults__, f.__kwdefaults__, vars(f)]
+        self._stack += [part for part in (f.__defaults__, f.__kwdefaults__, vars(f)) if part]
         words = [name for code in codes_of(f.__code__) for name in code.co_names]
         does = next((why for code in codes_of(f.__code__) for why in _does(code, f.__code__)), "")
         called = (f"a call of {name}" for name in words if name in _TELLING)
@@ -247,33 +248,35 @@ class Outside:
             if cls in _NUMBERS:
                 parts.append((cls, repr(value)))  # by which -0.0 is not 0
                 continue
-            inner: Any = ()
-            bare = isinstance(value, _FIXED) or not cls.__dictoffset__
-            own: Any = {} if bare else object.__getattribute__(value, "__dict__")
-            known: Any = repr(value) if isinstance(value, _NUMBERS) else id(value)
+            own: Any = {}
+            inner: Any = value if isinstance(value, _CONTAINERS) else ()
             if cls not in _CONTAINERS:
                 kept.append(value)
-            if isinstance(value, _CONTAINERS):
-                inner, known = value, 0
-            parts.append((cls, known))
-            array = _array(value)
-            if array is not None:
-                compared = whole or array.nbytes <= _SMALL or (
-                    self.flowing is not None and id(value) not in self.flowing
-                )  # fmt: skip
-                if array.dtype.hasobject or (compared and not whole and array.nbytes > _LARGEST):
+                parts.append((cls, repr(value) if isinstance(value, _NUMBERS) else id(value)))
+                array = _array(value)
+                fixed = isinstance(value, _FIXED)
+                if cls.__dictoffset__ and not fixed:
+                    own = object.__getattribute__(value, "__dict__")
+                if array is not None:
+                    compared = whole or array.nbytes <= _SMALL or (
+                        self.flowing is not None and id(value) not in self.flowing
+                    )  # fmt: skip
+                    if array.nbytes > _LARGEST:
+                        if compared and not whole:
+                            return None, kept
+                        compared = False
+                    if array.dtype.hasobject:
+                        return None, kept
+                    parts += [array.shape, array.strides, array.dtype]
+                    parts.append(array.tobytes() if compared else b"")
+                    if compared and saved is not None:
+                        saved.append((array, array.copy()))
+                    graph = getattr(value, "edge", None), getattr(value, "meta", None)
+                    parts.append(graph[0] is None)
+                    if whole or self.grads:
+                        stack += [(getattr(one, "grad", None), depth) for one in graph]
+                elif not fixed and not _open(cls):
                     return None, kept
-                parts += [array.shape, array.strides, array.dtype.str]
-                compared = compared and array.nbytes <= _LARGEST
-                parts.append(array.tobytes() if compared else b"")
-                if compared and saved is not None:
-                    saved.append((array, array.copy()))
-                graph = getattr(value, "edge", None), getattr(value, "meta", None)
-                parts.append(graph[0] is None)
-                if whole or self.grads:
-                    stack += [(getattr(one, "grad", None), depth) for one in graph]
-            elif not isinstance(value, _FIXED) and not _open(cls):  # type: ignore[arg-type]
-                return None, kept
             for group in (inner, own) if own else (inner,):
                 if saved is not None and isinstance(group, list | dict | set):
                     saved.append((group, group.copy()))
@@ -293,6 +296,10 @@ def put_back(saved: list[Any]) -> None:
             held.update(was)
         elif held.flags.writeable:
             held[...] = was
+
+
+def _length(held: Any, _: str) -> int:
+    return len(held)
 
 
 def _lasts(module: Any) -> bool:
