@@ -85,13 +85,13 @@ class Compiled:
             >>> gradcli.compile(lambda x: x * gradcli.exp(x))(0.0)
             0.0
         """
-        recording = current().grad
-        for x in inputs:
-            if isinstance(x, Tensor) and (
-                x.__gradcli_rank__ > 1
-                or (recording and (x.edge is not None or self._look().records))
-            ):
-                return eager.with_tensors(self.function)(*inputs)
+        given = [x for x in inputs if isinstance(x, Tensor)]
+        if any(x.__gradcli_rank__ > 1 for x in given) or (
+            given
+            and current().grad
+            and (any(x.edge is not None for x in given) or self._look().records)
+        ):
+            return eager.with_tensors(self.function)(*inputs)
         return self._run("value", inputs)
 
     def value_and_grad(self, *inputs: Any) -> tuple:
@@ -332,27 +332,19 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     args: list = []
     tensors = False
     for x in inputs:
-        cls = x.__class__
-        if cls is not float and cls is not np.ndarray:
-            if isinstance(x, Tensor):
-                tensors = True
-                x = x.array
-            elif isinstance(x, int | np.float64):
-                x = float(x)
-            elif not isinstance(x, np.ndarray | np.generic | complex):
-                said = f"a compiled function takes numbers, arrays and tensors, not {cls.__name__}"
-                raise bad_type(said, help="give the parts as arguments of their own")
-            if x.__class__ is not float:
-                x = np.asarray(x)
-            cls = x.__class__
-        if cls is float:
-            key.append(cls)
-        elif x.shape or x.dtype != np.float64:
-            key.append(x.dtype)
-            key.append(x.shape)
-        else:
-            key.append(float)
+        if isinstance(x, Tensor):
+            tensors, x = True, x.array
+        elif isinstance(x, int):
             x = float(x)
+        elif not isinstance(x, float | complex | np.ndarray | np.generic):
+            kind = type(x).__name__
+            said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
+            raise bad_type(said, help="give the parts as arguments of their own")
+        if x.__class__ is not float:
+            x = np.asarray(x)
+            if not x.shape and x.dtype == np.float64:
+                x = float(x)
+        key += [float] if x.__class__ is float else [x.dtype, x.shape]
         args.append(x)
     return tuple(key), args, tensors
 
@@ -430,8 +422,6 @@ def _as_output(v: Any, tensors: bool) -> Any:
 
 
 def _finish_value(form: Any) -> Callable:
-    if form is None:
-        return lambda found, tensors: _as_output(found[0], tensors)
     return lambda found, tensors: unflatten([_as_output(v, tensors) for v in found], form)
 
 

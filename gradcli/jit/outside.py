@@ -244,7 +244,7 @@ class Outside:
             value, depth = stack.pop()
             if len(parts) + len(stack) > _MANY or depth > _DEEP:
                 return None, kept
-            cls = type(value)
+            cls: Any = type(value)
             if cls in _NUMBERS:
                 parts.append((cls, repr(value)))  # by which -0.0 is not 0
                 continue
@@ -261,15 +261,12 @@ class Outside:
                     compared = whole or array.nbytes <= _SMALL or (
                         self.flowing is not None and id(value) not in self.flowing
                     )  # fmt: skip
-                    if array.nbytes > _LARGEST:
-                        if compared and not whole:
-                            return None, kept
-                        compared = False
-                    if array.dtype.hasobject:
+                    huge = array.nbytes > _LARGEST
+                    if array.dtype.hasobject or (huge and compared and not whole):
                         return None, kept
                     parts += [array.shape, array.strides, array.dtype]
-                    parts.append(array.tobytes() if compared else b"")
-                    if compared and saved is not None:
+                    parts.append(array.tobytes() if compared and not huge else b"")
+                    if saved is not None and not huge:
                         saved.append((array, array.copy()))
                     graph = getattr(value, "edge", None), getattr(value, "meta", None)
                     parts.append(graph[0] is None)
