@@ -284,7 +284,8 @@ class Compiled:
         if before != outside.prints([]):
             put_back(saved)
             return Entry("it changes what is outside")
-        outside.compare(held for held, _, _ in entry.captures)
+        if entry.program is not None:
+            outside.compare(held for held, _, _ in entry.captures)
         return Entry(f"it has {outside.reason}") if outside.reason else entry
 
 

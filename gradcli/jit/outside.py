@@ -62,7 +62,7 @@ _FIXED = (
     dtypes.DType, dtypes.Device, types.MemberDescriptorType,
     type(vars(namedtuple("Pair", "a"))["a"]),
 )  # fmt: skip
-_HEAP = 1 << 9  # of the flags of a class: it was made by a class statement
+_HEAP = 1 << 9  # of the flags of a class: it was made at run time
 _NUMBERS = (float, int, bool, str, bytes, complex, types.NoneType)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 _KNOWN = frozenset((
@@ -336,7 +336,7 @@ def _open(cls: type) -> bool:
     }  # fmt: skip
     base = next(c for c in cls.__mro__ if c in _KNOWN)
     made = all(c in _KNOWN or c.__flags__ & _HEAP for c in cls.__mro__)
-    more = cls.__basicsize__ - base.__basicsize__  # a class in C may be made at run time, too
+    more = cls.__basicsize__ - base.__basicsize__  # what a class in C holds, if it is one
     return made and more <= 8 and not slots - {"__dict__", "__weakref__"}
 
 
