@@ -1,9 +1,11 @@
 """``gradcli.compile``: a function whose values and derivatives run as generated code.
 
 The function is traced once for each combination of shapes and dtypes and each derivative asked
-for. Where it cannot be traced, and where generated code meets an error or a result that is not
-finite, the engine computes instead: it is the reference, and its errors are the ones that a user
-sees.
+for: in the second call, if nothing outside was changed by the first, which the engine runs. What a
+trace does before it meets a value that it would have to know, that run did too, so a call has the
+effects of one run. Where the function cannot be traced, and where generated code meets an error or
+a result that is not finite, the engine computes: it is the reference, and its errors are the ones
+that a user sees.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
-from gradcli.jit.outside import WHOLE, Outside
+from gradcli.jit.outside import Outside, put_back
 from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
-from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
+from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault, bad_type
 from gradcli.ops.memory_budget import budget, charge, no_collection
 from gradcli.transforms.tree import unflatten
 
@@ -66,9 +68,7 @@ class Compiled:
         self.function = function
         self.__name__ = getattr(function, "__name__", "compiled")
         self.__doc__ = getattr(function, "__doc__", None)
-        self._entries: dict[tuple, Entry] = {}
         self._outside: Any = None  # an Outside, from the first call on
-        self._changes = False  # whether the function was seen to change what is outside
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"
@@ -76,20 +76,22 @@ class Compiled:
     def __call__(self, *inputs: Any) -> Any:
         """The function's value.
 
-        Tensors that need a gradient are recorded as usual, and values of a transform around it
-        pass through: the function then runs on the engine.
+        Tensors are recorded as usual where one of them, or what the function may read outside,
+        needs a gradient, and values of a transform around it pass through: the function then runs
+        on the engine.
 
         Example:
             >>> import gradcli
             >>> gradcli.compile(lambda x: x * gradcli.exp(x))(0.0)
             0.0
         """
-        recording = current().grad
-        for x in inputs:
-            if isinstance(x, Tensor) and (
-                x.__gradcli_rank__ > 1 or (recording and x.edge is not None)
-            ):
-                return self.function(*inputs)
+        given = [x for x in inputs if isinstance(x, Tensor)]
+        if any(x.__gradcli_rank__ > 1 for x in given) or (
+            given
+            and current().grad
+            and (any(x.edge is not None for x in given) or self._look().records)
+        ):
+            return eager.with_tensors(self.function)(*inputs)
         return self._run("value", inputs)
 
     def value_and_grad(self, *inputs: Any) -> tuple:
@@ -207,9 +209,18 @@ class Compiled:
 
     def _run(self, what: str, inputs: tuple) -> Any:
         key, args, tensors = _prepared(what, inputs)
-        entry = self._entries.get(key)
-        if entry is None or (not self._changes and self._outside.changed()):
-            entry = self._entry(key, what, args)
+
+        def engine() -> Any:
+            return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
+
+        outside = self._look()
+        if key not in outside.entries:
+            before = outside.prints([])
+            found = engine()
+            if before == outside.prints([]):
+                outside.entries.setdefault(key, None)
+            return found
+        entry = outside.entries[key] or self._entry(key, what, args)
         if entry.program is not None and not _watched():
             if budget.on:
                 charge(entry.nbytes)
@@ -221,7 +232,7 @@ class Compiled:
                 found = None
             if found is not None:
                 return entry.finish(found, tensors)
-        return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
+        return engine()
 
     def _generated(self, entry: Entry, args: list) -> tuple | None:
         """The results of the generated code; None where the engine should look at them."""
@@ -241,39 +252,41 @@ class Compiled:
                     return None
         return found
 
+    def _look(self) -> Outside:
+        """What is outside now, with the code that was made for it."""
+        outside = self._outside
+        if outside is None or outside.changed() or len(outside.entries) > _MOST:
+            outside = self._outside = Outside(self.function)
+        return outside
+
     def _entry(self, key: tuple, what: str, args: list) -> Entry:
-        if self._changes:
-            return Entry("it changes what is outside")
-        if self._outside is None or self._outside.changed():
-            self._entries.clear()
-            self._outside = Outside(self.function)
-        entry = self._entries.get(key)
+        outside = self._look()
+        entry = outside.entries.get(key)
         if entry is None:
-            if len(self._entries) >= _MOST:
-                self._entries.clear()
-            entry = self._entries[key] = self._traced(what, args)
+            entry = outside.entries[key] = self._traced(outside, what, args)
         return entry
 
-    def _traced(self, what: str, args: list) -> Entry:
-        if self._outside.reason:
-            return Entry(f"it has {self._outside.reason}")
+    def _traced(self, outside: Outside, what: str, args: list) -> Entry:
+        if outside.reason:
+            return Entry(f"it has {outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
-        before = self._outside.prints(WHOLE)
+        saved: list[Any] = []
+        before = outside.prints(saved)
         try:
             with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
-            if before == self._outside.prints(WHOLE) and not self._outside.changed():
-                self._outside.compare(held for held, _, _ in entry.captures)
-                return entry
-            self._changes = True
-            self._entries.clear()
-            return Entry("it changes what is outside")
         except NotTraceable as why:
-            return Entry(f"it has {why}")
+            entry = Entry(f"it has {why}")
         except LimitFault:
             raise
         except Exception as fault:  # whatever it is, the engine gives the exact error
-            return Entry(f"{type(fault).__name__}: {fault}")
+            entry = Entry(f"{type(fault).__name__}: {fault}")
+        if before != outside.prints([]):
+            put_back(saved)
+            return Entry("it changes what is outside")
+        if entry.program is not None:
+            outside.compare(held for held, _, _ in entry.captures)
+        return Entry(f"it has {outside.reason}") if outside.reason else entry
 
 
 def _watched() -> bool:
@@ -285,12 +298,12 @@ def _watched() -> bool:
 def compile(function: Callable[..., Any]) -> Compiled:
     """``function`` as generated code: ``c(x)``, ``c.value_and_grad(x)``, ``c.hessian(x)`` and more.
 
-    ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. It has
-    to be pure: it is called once for each combination of shapes, and not again as long as the
-    numbers that it reads from outside stay the same (a number taken out of a large array counts as
-    a constant). Where it branches on a value, writes in place, draws random numbers, prints,
-    handles errors or reads an object that cannot be looked into, it runs on the engine in every
-    call, at the engine's speed.
+    ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. The
+    engine runs it the first time for each combination of shapes. Where that changed nothing outside
+    it is called once more, and then not again as long as what it reads from outside stays the same
+    (a number taken out of a large array that it also computes with counts as a constant). Where it
+    branches on a value, writes in place, draws random numbers, prints, handles errors or reads an
+    object that cannot be looked into, it runs on the engine in every call, at the engine's speed.
 
     Example:
         >>> import numpy as np
@@ -312,29 +325,27 @@ def _paired(what: str, inputs: Any, along: Any) -> tuple:
 
 
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
-    """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor."""
+    """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor.
+
+    Raises TypeFault (E0303) for an input of another class.
+    """
     key: list = [what, dtypes.get_default_dtype()]
     args: list = []
     tensors = False
     for x in inputs:
-        cls = x.__class__
-        if cls is not float and cls is not np.ndarray:
-            if isinstance(x, Tensor):
-                tensors = True
-                x = x.array
-            elif isinstance(x, int | np.float64):
-                x = float(x)
-            if x.__class__ is not float:
-                x = np.asarray(x)
-            cls = x.__class__
-        if cls is float:
-            key.append(cls)
-        elif x.shape or x.dtype != np.float64:
-            key.append(x.dtype)
-            key.append(x.shape)
-        else:
-            key.append(float)
+        if isinstance(x, Tensor):
+            tensors, x = True, x.array
+        elif isinstance(x, int):
             x = float(x)
+        elif not isinstance(x, float | complex | np.ndarray | np.generic):
+            kind = type(x).__name__
+            said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
+            raise bad_type(said, help="give the parts as arguments of their own")
+        if x.__class__ is not float:
+            x = np.asarray(x)
+            if not x.shape and x.dtype == np.float64:
+                x = float(x)
+        key += [float] if x.__class__ is float else [x.dtype, x.shape]
         args.append(x)
     return tuple(key), args, tensors
 
@@ -412,8 +423,6 @@ def _as_output(v: Any, tensors: bool) -> Any:
 
 
 def _finish_value(form: Any) -> Callable:
-    if form is None:
-        return lambda found, tensors: _as_output(found[0], tensors)
     return lambda found, tensors: unflatten([_as_output(v, tensors) for v in found], form)
 
 

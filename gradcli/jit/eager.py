@@ -24,8 +24,8 @@ def with_tensors(function: Callable) -> Callable:
 
 
 def plain(value: Any, tensors: bool) -> Any:
-    """A result as a number, an array or (``tensors``) a Tensor, outside the graph."""
-    value = as_tensor(value).detach()
+    """A result as a number, an array or (``tensors``) a Tensor, with memory of its own."""
+    value = as_tensor(value).detach().clone()
     if tensors:
         return value
     array = np.asarray(value.array)

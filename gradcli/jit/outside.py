@@ -1,8 +1,8 @@
 """What a traced function reads from outside: its closure, its globals, its defaults.
 
 Numbers found there are constants of the traced program, so they are looked at before each run;
-where one has changed the function is traced again. Tensors and arrays are read in every run, and
-small ones are looked at too, since a function may have taken single numbers out of them.
+where one has changed the code is forgotten. Tensors and arrays that the program reads in every run
+may change, if they are not so small that the function may have taken single numbers out of them.
 
 What cannot be looked into keeps the function on the engine, and so does code that may do another
 thing in its next run, or with a Tensor: such as a handler, which may catch what only tracing
@@ -11,9 +11,11 @@ raises.
 
 from __future__ import annotations
 
+import builtins
 import dis
 import sys
 import types
+from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Any
@@ -23,7 +25,6 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.record.captures import cells_of, codes_of
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.declaration.infix import METHODS
 from gradcli.ops.operator import Operator
 
 _DEEP = 8
@@ -31,28 +32,21 @@ _MANY = 2000
 """What is looked at before each run: so deep into objects, and so many things."""
 _TOO_MUCH = "more outside than can be looked at before each run"
 _SMALL = 4096
-"""Bytes up to which an array is compared before each run."""
-WHOLE = 1 << 26
-"""The same while it is traced, and where the program holds what may be computed of it."""
+"""Bytes up to which an array is compared before each run, though the program reads it."""
+_LARGEST = 1 << 26
+"""Bytes up to which an array is compared at all."""
 _TELLING = frozenset((
-    "print", "input", "open", "isinstance", "issubclass", "type", "hasattr", "id", "random",
-    "urandom", "time", "time_ns", "perf_counter", "monotonic", "now", "next", "environ", "getenv",
-    "getattr", "vars", "dir", "locals", "globals", "eval", "exec", "__import__", "__class__",
-    "__dict__", "singledispatch", "suppress", "raises", "assertRaises", "manual_seed", "seed",
-    "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled", "is_leaf", "_version",
-    "is_inference_mode_enabled", "default_rng", "Random", "SystemRandom",
+    "print", "input", "open", "isinstance", "issubclass", "type", "hasattr", "id", "random", "next",
+    "getattr", "setattr", "delattr", "vars", "dir", "locals", "globals", "eval", "exec",
+    "__import__", "__class__", "__dict__", "singledispatch", "suppress", "raises", "assertRaises",
+    "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled",
+    "is_inference_mode_enabled", "is_leaf", "_version", "default_rng", "load", "save", "loadtxt",
+    "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
+    "get_printoptions",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
 _MAKING = frozenset(("__init__", "__new__", "__post_init__"))
-_UNSAID = {f"__{r}{name}__" for name in METHODS.values() for r in ("", "r", "i")} | {"forward"}
-_UNSAID |= {
-    f"__{name}__" for name in ("call", "getattr", "getattribute", "getitem", "setitem", "len",
-        "iter", "next", "neg", "pos", "abs", "invert", "contains", "bool", "eq", "ne", "lt", "le",
-        "gt", "ge", "hash", "missing", "get", "set", "enter", "exit", "float", "int", "complex",
-        "index", "round", "trunc", "floor", "ceil", "divmod", "reversed")
-}  # fmt: skip
-"""Methods that are called without their names."""
 _LASTING = frozenset((
     "gradcli", "numpy", "math", "cmath", "operator", "_operator", "functools", "_functools",
     "itertools", "collections", "_collections", "_collections_abc", "typing", "types", "abc",
@@ -65,33 +59,44 @@ _CODE = (
 )  # fmt: skip
 _FIXED = (
     *_CODE, types.EllipsisType, range, slice, property, np.ufunc, np.dtype, Operator,
-    dtypes.DType, dtypes.Device,
+    dtypes.DType, dtypes.Device, types.MemberDescriptorType,
+    type(vars(namedtuple("Pair", "a"))["a"]),
 )  # fmt: skip
-_HEAP = 1 << 9  # of the flags of a class: it was made by a class statement
-_NUMBERS = (float, int, str, bytes, complex, types.NoneType)
+_HEAP = 1 << 9  # of the flags of a class: it was made at run time
+_NUMBERS = (float, int, bool, str, bytes, complex, types.NoneType)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
+_KNOWN = frozenset((
+    object, types.SimpleNamespace, *_NUMBERS, *_CONTAINERS, defaultdict, OrderedDict
+))  # fmt: skip
 
 
 class Outside:
-    """A picture of what a function reads from outside; ``changed`` compares it with now."""
+    """A picture of what a function reads from outside; ``changed`` compares it with now.
+
+    ``entries`` is the code made for it, by what is asked for; None where the engine ran once, and
+    changed nothing of it.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.entries: dict[tuple, Any] = {}
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
         self.held: list[tuple[Any, Any]] = []
-        self.most: float = _SMALL
+        self.flowing: set[int] | None = None
+        """The large arrays, by id, that every program reads in each run; None: there is none."""
+        self.grads = False  # whether it may read a tensor's ``grad``
         self.reason = ""
         """Why the function cannot stand as it was traced; empty where it can."""
         self._seen: dict[int, Any] = {}
         self._kept: list[Any] = []  # what is known by id, so that no other gets that
         self._stack: list[Any] = [function]
-        words = {*_UNSAID}
+        self._words: set[str] = set()
         scopes: list[Any] = []
         while self._stack and len(self._seen) < _MANY:
             thing = self._stack.pop()
             if id(thing) not in self._seen and thing.__class__ not in _NUMBERS:
                 self._seen[id(thing)] = thing
                 if isinstance(thing, types.FunctionType):
-                    words.update(self._read(thing))
+                    self._read(thing)
                 elif isinstance(thing, types.MethodType):
                     self._stack += [thing.__func__, thing.__self__]
                 elif isinstance(thing, types.BuiltinFunctionType):
@@ -108,31 +113,52 @@ class Outside:
                     self._hold(thing)
             if not self._stack:  # what is looked up in the end, by all the names that were found
                 for scope in scopes:
-                    self._look_up(vars(scope), id(scope), words)
+                    held = vars(scope)
+                    self._look_up(held, id(scope), self._words)
+                    if isinstance(scope, type):
+                        # What is called without its name: a module's forward, too.
+                        unsaid = {n for n, v in held.items() if n[:2] == "__" and callable(v)}
+                        self._look_up(held, id(scope), (unsaid | {"forward"}) - _MAKING)
+                        # A new name may hide one of a class above.
+                        self.read[id(scope), ""] = partial(_length, held), len(held)
+                        if any(isinstance(held.get(name), classmethod) for name in self._words):
+                            self._stack += self._making(scope)
         if self._stack:
             self.reason = _TOO_MUCH
+        if any("grad" in name or name == "step" for name in self._words):
+            self.grads = True
+            self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
+        graphs = (getattr(thing, "edge", None) for thing in self._kept if _array(thing) is not None)
+        self.records = bool(self.reason) or any(edge is not None for edge in graphs)
+        """Whether something outside may need a gradient."""
 
-    def _read(self, f: types.FunctionType) -> list[str]:
-        """Note the variables of ``f``; the names in its code."""
-        if _lasts(f.__module__, frozenset(("gradcli",))):
-            return []
+    def _read(self, f: types.FunctionType) -> None:
+        """Note the variables of ``f``, and the names in its code."""
+        known = _lasts(f.__module__)  # its own variables stay
+        if known and f.__name__ in _TELLING:
+            self.reason = f"a call of {f.__name__}"
         for cell, held in cells_of(f):
-            self.read[id(cell), "cell_contents"] = partial(getattr, cell), held
-            self._note(held)
-        self._stack += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
-        if vars(f):
-            self._stack.append(vars(f))
+            if callable(held) or not known:
+                self.read[id(cell), "cell_contents"] = partial(getattr, cell), held
+                self._note(held)
+        if known:
+            return
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.read[id(f), name] = partial(getattr, f), getattr(f, name)
+        self._stack += [part for part in (f.__defaults__, f.__kwdefaults__, vars(f)) if part]
         words = [name for code in codes_of(f.__code__) for name in code.co_names]
         does = next((why for code in codes_of(f.__code__) for why in _does(code, f.__code__)), "")
         called = (f"a call of {name}" for name in words if name in _TELLING)
         self.reason = next(called, does or self.reason)
         self._look_up(f.__globals__, id(f.__globals__), words)
-        return words
+        self._words.update(words)
 
     def _look_up(self, scope: Any, key: int, words: Iterable[str]) -> None:
         """Note what ``scope`` has under each of the names."""
         for name in words:
-            if name in scope and (key, name) not in self.read:
+            if name not in scope and hasattr(builtins, name):
+                self.read[key, name] = scope.get, None
+            elif name in scope and (key, name) not in self.read:
                 held = scope[name]
                 self.read[key, name] = scope.get, held
                 self._note(held.fget if isinstance(held, property) else held)
@@ -143,8 +169,11 @@ class Outside:
         """Look at what a variable holds; a class that is found by its name may be called."""
         self._stack.append(held)
         if isinstance(held, type) and not _lasts(held.__module__):
-            made = (getattr(held, name, None) for name in _MAKING)
-            self._stack += [m for m in made if isinstance(m, types.FunctionType)]
+            self._stack += self._making(held)
+
+    def _making(self, cls: type) -> list[Any]:
+        made = (getattr(cls, name, None) for name in _MAKING)
+        return [m for m in made if isinstance(m, types.FunctionType) and id(m) not in self._seen]
 
     def _call(self, thing: Any) -> None:
         """A function that is written in C, or a method of an object of such a class."""
@@ -159,39 +188,121 @@ class Outside:
     def _hold(self, thing: Any) -> None:
         if isinstance(thing, partial):
             self._stack += [*thing.args, *thing.keywords.values()]
-        inner = (getattr(thing, name, None) for name in ("__wrapped__", "func", "__func__"))
-        self._stack += [f for f in inner if callable(f)]
-        found, parts = _print_of(thing, self.most)
+            self._stack.append(thing.func)
+        elif isinstance(thing, staticmethod | classmethod):
+            self._stack.append(thing.__func__)
+        found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH
         self.held.append((thing, found))
         self._kept += parts
-        self._stack += [part if isinstance(part, _CODE) else type(part) for part in parts]
+        for part in parts:
+            self._note(part if isinstance(part, _CODE) else type(part))
 
     def changed(self) -> bool:
         """Whether anything that was read is different now."""
-        for (_, name), (read, held) in self.read.items():
-            if read(name) is not held:
-                return True
-        return any(_print_of(thing, self.most)[0] != held for thing, held in self.held)
+        try:
+            for (_, name), (read, held) in self.read.items():
+                if read(name) is not held:
+                    return True
+        except ValueError:  # of a cell that is empty now
+            return True
+        return any(self._print(thing)[0] != held for thing, held in self.held)
 
-    def prints(self, most: float) -> list[Any]:
-        """Of all that is held, arrays of up to ``most`` bytes included."""
-        return [_print_of(thing, most)[0] for thing, _ in self.held]
+    def prints(self, saved: list[Any]) -> list[Any]:
+        """Of all that is held, with all its numbers; ``saved`` is for ``put_back``."""
+        return [self.changed(), *(self._print(thing, saved)[0] for thing, _ in self.held)]
 
     def compare(self, arrays: Iterable[Any]) -> None:
-        """Look at large arrays too from now on, where one of ``arrays`` may be computed of them."""
-        known = {*self._seen, *map(id, self._kept)}
-        held = [_array(t) for t in self._kept if _array(t) is not None]
-        large = [array for array in held if array.nbytes > _SMALL]
+        """Look at large arrays too from now on, but those that ``arrays`` share memory with: a
+        program reads these. Where it has one that is computed, that may be of any of them."""
+        large = {id(t): a for t in self._kept if (a := _array(t)) is not None and a.nbytes > _SMALL}
+        flowing: set[int] = set()
         for one in arrays if large else ():
-            if id(one) not in known and not any(np.may_share_memory(_array(one), a) for a in large):
-                self.most = WHOLE
-        self.held = [(thing, _print_of(thing, self.most)[0]) for thing, _ in self.held]
+            mine = {n for n, a in large.items() if np.may_share_memory(a, _array(one))}
+            flowing |= mine
+            if not mine and not any(one is v for v in (*self._seen.values(), *self._kept)):
+                large = {}
+        flowing &= large.keys()
+        self.flowing = flowing if self.flowing is None else self.flowing & flowing
+        self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
+        if any(found is None for _, found in self.held):
+            self.reason = _TOO_MUCH
+
+    def _print(
+        self, thing: Any, saved: list[Any] | None = None
+    ) -> tuple[list[Any] | None, list[Any]]:
+        """Something equal as long as what a function can read of ``thing`` is; None where that is
+        too much, or not known. What can be written to is ``saved``, and then all of it counts.
+
+        And what stands in it by id, which is to be kept for as long as the ids are.
+        """
+        whole = saved is not None
+        parts: list[Any] = []
+        kept: list[Any] = []
+        stack: list[tuple[Any, int]] = [(thing, 0)]
+        while stack:
+            value, depth = stack.pop()
+            if len(parts) + len(stack) > _MANY or depth > _DEEP:
+                return None, kept
+            cls: Any = type(value)
+            if cls in _NUMBERS:
+                parts.append((cls, repr(value)))  # by which -0.0 is not 0
+                continue
+            own: Any = {}
+            inner: Any = value if isinstance(value, _CONTAINERS) else ()
+            if cls not in _CONTAINERS:
+                kept.append(value)
+                parts.append((cls, repr(value) if isinstance(value, _NUMBERS) else id(value)))
+                array = _array(value)
+                fixed = isinstance(value, _FIXED)
+                if cls.__dictoffset__ and not fixed:
+                    own = object.__getattribute__(value, "__dict__")
+                if array is not None:
+                    compared = whole or array.nbytes <= _SMALL or (
+                        self.flowing is not None and id(value) not in self.flowing
+                    )  # fmt: skip
+                    huge = array.nbytes > _LARGEST
+                    if array.dtype.hasobject or (huge and compared and not whole):
+                        return None, kept
+                    parts += [array.shape, array.strides, array.dtype]
+                    parts.append(array.tobytes() if compared and not huge else b"")
+                    if saved is not None and not huge:
+                        saved.append((array, array.copy()))
+                    graph = getattr(value, "edge", None), getattr(value, "meta", None)
+                    parts.append(graph[0] is None)
+                    if whole or self.grads:
+                        stack += [(getattr(one, "grad", None), depth) for one in graph]
+                elif not fixed and not _open(cls):
+                    return None, kept
+            for group in (inner, own) if own else (inner,):
+                if saved is not None and isinstance(group, list | dict | set):
+                    saved.append((group, group.copy()))
+                parts += [len(group), *(v if v.__class__ is str else None for v in group)]
+                stack += [(v, depth + 1) for v in group if v.__class__ is not str]
+                stack += [(v, depth + 1) for v in group.values()] if isinstance(group, dict) else []
+        return (None if len(parts) > _MANY else parts), kept
 
 
-def _lasts(module: Any, lasting: frozenset[str] = _LASTING) -> bool:
-    return module.__class__ is str and module.partition(".")[0] in lasting
+def put_back(saved: list[Any]) -> None:
+    """Undo what was written since then."""
+    for held, was in saved:
+        if isinstance(held, list):
+            held[:] = was
+        elif isinstance(held, dict | set):
+            held.clear()
+            held.update(was)
+        elif held.flags.writeable:
+            held[...] = was
+
+
+def _length(held: Any, _: str) -> int:
+    return len(held)
+
+
+def _lasts(module: Any) -> bool:
+    known = module.__class__ is str and module.partition(".")[0] in _LASTING
+    return known and module != "numpy.random"
 
 
 @lru_cache(maxsize=4096)
@@ -203,6 +314,8 @@ def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
         name = step.argval
         if step.opname == "PUSH_EXC_INFO" and following.opname != "WITH_EXCEPT_START":
             found.append("a handler of errors")
+        elif step.opname == "LOAD_BUILD_CLASS":
+            found.append("a class statement")
         elif step.opname == "MATCH_CLASS":
             found.append("a test of what class a value is of")
         elif step.opname == "IMPORT_NAME":
@@ -222,53 +335,13 @@ def _open(cls: type) -> bool:
         slot for c in cls.__mro__ for slot in (c.__dict__.get("__slots__", ()),) for slot in
         ((slot,) if isinstance(slot, str) else slot)
     }  # fmt: skip
-    bases = {object, types.SimpleNamespace, *_NUMBERS, *_CONTAINERS}
-    made = all(c in bases or c.__flags__ & _HEAP for c in cls.__mro__)
-    return made and not slots - {"__dict__", "__weakref__"}
+    base = next(c for c in cls.__mro__ if c in _KNOWN)
+    made = all(c in _KNOWN or c.__flags__ & _HEAP for c in cls.__mro__)
+    more = cls.__basicsize__ - base.__basicsize__  # what a class in C holds, if it is one
+    return made and more <= 8 and not slots - {"__dict__", "__weakref__"}
 
 
 def _array(value: Any) -> Any:
     """The array of a tensor or of NumPy; None for anything else."""
     array = value.array if isinstance(value, Tensor) else value
     return array if isinstance(array, np.ndarray | np.generic) else None
-
-
-def _print_of(thing: Any, most: float) -> tuple[list[Any] | None, list[Any]]:
-    """Something equal as long as what a function can read of ``thing`` is; None where that is too
-    much, or not known. Arrays of more than ``most`` bytes are not compared.
-
-    And what stands in it by id, which is to be kept for as long as the ids are.
-    """
-    parts: list[Any] = []
-    kept: list[Any] = []
-    stack: list[tuple[Any, int]] = [(thing, 0)]
-    while stack:
-        value, depth = stack.pop()
-        if len(parts) + len(stack) > _MANY or depth > _DEEP:
-            return None, kept
-        cls = value.__class__
-        if cls in _NUMBERS:
-            parts.append((cls, repr(value)))  # by which -0.0 is not 0
-            continue
-        inner: Any = ()
-        own: Any = {} if isinstance(value, _FIXED) else getattr(value, "__dict__", {})
-        if isinstance(value, _CONTAINERS):
-            inner = value
-        elif isinstance(value, _NUMBERS):
-            parts.append((cls, repr(value)))
-        else:
-            parts.append((id(value), cls))
-            kept.append(value)
-            array = _array(value)
-            if array is not None:
-                if array.dtype.hasobject:
-                    return None, kept
-                parts.append(array.tobytes() if array.nbytes <= most else b"")
-                parts.append(getattr(value, "edge", None) is None)
-            elif not isinstance(value, _FIXED) and not _open(cls):
-                return None, kept
-        for group in (inner, own) if own else (inner,):
-            parts += [len(group), *(v if v.__class__ is str else None for v in group)]
-            stack += [(v, depth + 1) for v in group if v.__class__ is not str]
-            stack += [(v, depth + 1) for v in group.values()] if isinstance(group, dict) else []
-    return (None if len(parts) > _MANY else parts), kept

@@ -25,11 +25,18 @@ from tests.support.families import family
 
 @pytest.fixture
 def engine_is_shut(monkeypatch):
-    """Anything that runs on the engine fails."""
+    """Code is made in the first call, and anything that runs on the engine fails."""
 
     def shut(*args):
         raise AssertionError("ran on the engine")
 
+    def run(self, what, inputs):
+        key, args, _ = module._prepared(what, inputs)
+        self._entry(key, what, args)
+        return usual(self, what, inputs)
+
+    usual = module.Compiled._run
+    monkeypatch.setattr(module.Compiled, "_run", run)
     for what in eager.RUN:
         monkeypatch.setitem(eager.RUN, what, shut)
 
@@ -354,7 +361,7 @@ def test_jacobians():
     ):
         c = gradcli.compile(f)
         found, want = c.jacobian(*inputs), eager.jacobian(f, inputs, False)
-        assert c._entry(*module._prepared("jacobian", tuple(inputs))[:1], "", []).program
+        assert c._wanted("jacobian", tuple(inputs)).program
         for one, other in zip(*((found, want) if len(inputs) > 1 else ((found,), (want,))),
                               strict=True):  # fmt: skip
             np.testing.assert_allclose(one, other, rtol=1e-15)
@@ -416,6 +423,36 @@ def test_functions_that_change_with_each_run_stay_on_the_engine():
     asks = lambda x: x * 2 if isinstance(x, gradcli.Tensor) else x * 3  # noqa: E731
     for function in asks, gradcli.func.functionalize(asks):
         assert gradcli.compile(function)(1.0) == 2.0
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        lambda x, held: x * held.pop(), lambda x, held: x * held.pop() if x > 0 else x,
+        lambda x, held: x.item() * held.pop(0) + x,
+        lambda x, held: x * held[0] if held.append(x) is None else x,
+        lambda x, held: x * len([held.insert(0, 7.0)]) + held[1],
+    ],
+)  # fmt: skip
+def test_every_call_has_the_effects_of_one(effect):
+    held, plain = ([float(n) for n in range(9)] for _ in range(2))
+    c = gradcli.compile(lambda x: effect(x, held))
+    for at in (2.0, -2.0, 3.0, 4.0):
+        assert c(at) == float(effect(gradcli.tensor(at, dtype=gradcli.float64), plain))
+        assert held == plain and all(type(h) is not module.Value for h in held)
+
+
+def test_what_is_filled_once_is_compiled_then():
+    cache = {}
+
+    def cached(x):
+        if "k" not in cache:
+            cache["k"] = 3.0
+        return x * cache["k"]
+
+    c = gradcli.compile(cached)
+    assert [c(float(n)) for n in range(4)] == [0.0, 3.0, 6.0, 9.0]
+    assert c._wanted("value", (1.0,)).program
 
 
 def test_the_default_dtype_is_that_of_the_call():

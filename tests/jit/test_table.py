@@ -106,8 +106,7 @@ def agree(name: str, place: int, kinds: list[str]) -> None:
         except gradcli.ops.errors.Fault:
             continue
         compiled = gradcli.compile(function)
-        compiled._run(what, tuple(given))
-        (entry,) = compiled._entries.values()
+        entry = compiled._wanted(what, tuple(arrays))
         assert entry.program is not None, (what, entry.reason)
         try:
             found = compiled._generated(entry, given)

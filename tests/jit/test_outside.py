@@ -1,0 +1,136 @@
+"""Functions with a state around them: compiled, they do what they do plain, in every call.
+
+Each piece is what stands outside, a term that reads or changes it, what is changed between calls,
+and what is looked at afterwards; ``#`` in it is the number of the piece in its function.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.jit import eager
+from gradcli.transforms.tree import flatten
+
+PIECES = """
+a# = 2.0 | a# | a# = 3.0; a# = True | 0
+q# = [float(i) for i in range(90)] | q#.pop() | q#.append(9.0) | q#
+q# = [1.0] | (q#.append(2.0), float(x), q#.pop())[2] | q#[0] = 4.0 | q#
+q# = [] | (q#.append(x), len(q#))[1] | q#.clear() | [type(v) for v in q#]
+d# = {} | d#.setdefault('k', 2.0) | d#.clear(); d#['k'] = 3.0 | d#
+class C#: pass $o# = C#(); o#.k = 0 | (setattr(o#, 'k', o#.k + 1), o#.k)[1] | o#.k = 5 | o#.k
+class C#: k = 0 | (setattr(C#, 'k', C#.k + 1), 2.0)[1] | C#.k = 5 | C#.k
+class B#: k = 2.0 $class C#(B#): pass | C#.k | B#.k = 3.0; C#.k = 5.0 | 0
+class L#(list): pass $q# = L#([2.0]) | q#[0] | L#.__getitem__ = lambda *_: 9.0 | 0
+q# = [2.0] $class C#: __str__ = lambda _: str(q#[0]) $o# = C#() | float(str(o#)) | q#[0] = 3.0 | 0
+q# = [] $class C#: __init__ = lambda _: q#.append(1) $d# = [C#] | len([d#[0]()]) | q#.clear() | q#
+q# = [2.0] $class C#: __getattr__ = lambda self, name: q#[0] $o# = C#() | o#.k | q#[0] = 3.0 | 0
+def h#(k=2.0): return k | h#() | h#.__defaults__ = (3.0,) | 0
+def h#(*, k=2.0): return k | h#() | h#.__kwdefaults__['k'] = 3.0 | 0
+def h#(): return 2.0 | h#() | h#.__code__ = (lambda: 3.0).__code__ | 0
+q# = [2]; h# = cache(lambda: q#[0]) | h#() | q#[0] = 3; h#.cache_clear() | 0
+i# = iter(range(90)) | [*zip((1,), i#)][0][1] | pass | 0
+q# = [2.0]; g# = gradcli.no_grad()(lambda v: v * q#[0]) | g#(x) | q#[0] = 3.0 | 0
+w# = gradcli.tensor(1.0, requires_grad=True) | w#.grad or 3.0 | w#.grad = w# + 1; w#.grad = None | 0
+m# = gradcli.nn.Linear(1, 1) | len([m#.zero_grad()]) | m#.bias.grad = gradcli.ones(1) | m#.bias.grad
+w# = gradcli.ones(9000) | float(w#.mean()) | w#.fill_(3.0) | 0
+w# = np.ones(9000) | float(w#[5]) | w#[:] = 3.0 | 0
+w# = gradcli.zeros(3) | w#.add_(1).sum() | w#.zero_() | w#.tolist()
+w# = gradcli.ones(2, 3) | w#.stride()[0] | w# = w#.mT | 0
+def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
+"""
+
+
+class World:
+    """The pieces' state, and a function of it."""
+
+    def __init__(self, pieces: list[str]) -> None:
+        parts = [
+            [word.strip() for word in piece.replace("#", str(n)).split("|")]
+            for n, piece in enumerate(pieces)
+        ]
+        terms = " + ".join(f"({part[1]})" for part in parts)
+        lines = [line for part in parts for line in part[0].split("$")]
+        self.names: dict[str, Any] = {
+            "gradcli": gradcli, "np": np, "cache": functools.cache, "__name__": "of_the_user"
+        }  # fmt: skip
+        exec("\n".join([*lines, f"def f(x): return x * x * ({terms})"]), self.names)
+        self.changes = [change for part in parts for change in part[2].split(";")]
+        self.looked_at = [part[3] for part in parts]
+
+    def change(self, which: int) -> None:
+        """What is done between two calls."""
+        exec(self.changes[which % len(self.changes)].strip(), self.names)
+
+    def state(self) -> str:
+        """What is outside now."""
+        return str([eval(text, self.names) for text in self.looked_at])
+
+
+def agrees(pieces: list[str], rng: random.Random) -> int:
+    """Nine calls of one function; in how many the generated code ran."""
+    one, two = World(pieces), World(pieces)
+    what = rng.choice(["value", "gradient", "hvp", "hessian"])
+    compiled = gradcli.compile(one.names["f"])
+    ran = 0
+    for call in range(9):
+        at = rng.choice([1.5, -0.75])
+        given = (at, 1.0) if what == "hvp" else (at,)
+        found = compiled._run(what, given)
+        want = eager.RUN[what](eager.with_tensors(two.names["f"]), list(given), False)
+        np.testing.assert_allclose(flatten(found)[0], flatten(want)[0], err_msg=str(pieces))
+        assert one.state() == two.state(), (pieces, call)
+        ran += any(e and e.program for e in compiled._outside.entries.values())
+        if call % 3 == 2:
+            which = rng.randrange(9)
+            one.change(which)
+            two.change(which)
+    return ran
+
+
+@pytest.mark.parametrize("piece", PIECES.strip().splitlines())
+def test_what_is_read_or_changed_outside(piece):
+    for seed in range(4):
+        agrees([piece], random.Random(seed))
+
+
+def test_states_together():
+    rng = random.Random(7)
+    pieces = PIECES.strip().splitlines()
+    assert sum(agrees(rng.sample(pieces, 2), rng) for _ in range(60)) > 50
+
+
+def test_draws_of_a_module_of_numpys():
+    from numpy import random as drawn
+
+    c = gradcli.compile(lambda x: x * drawn.rand())
+    assert len({c(1.0) for _ in range(4)}) == 4
+
+
+def test_tensors_are_recorded_where_something_outside_needs_a_gradient():
+    weight = gradcli.tensor([2.0, 3.0], requires_grad=True)
+    c = gradcli.compile(lambda x: (x * weight).sum())
+    for times in (1, 2, 3):
+        c(gradcli.ones(2)).backward()
+        assert weight.grad.tolist() == [times, times]
+    with gradcli.no_grad():
+        assert not c(gradcli.ones(2)).requires_grad
+
+
+def test_asking_for_the_code_changes_nothing():
+    log = [1.0]
+    c = gradcli.compile(lambda x: x * log.pop())
+    with pytest.raises(gradcli.jit.ir.NotTraceable, match="changes what is outside"):
+        c.code(1.0)
+    assert log == [1.0]
+
+
+@pytest.mark.parametrize("given", [[1.0, 2.0], (gradcli.ones(1),), {"a": 1.0}, "3", None, range(3)])
+def test_what_is_no_number_array_or_tensor_is_refused(given):
+    with pytest.raises(TypeError, match="takes numbers, arrays and tensors"):
+        gradcli.compile(lambda x: x)(given)
