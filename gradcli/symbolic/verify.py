@@ -366,14 +366,17 @@ def settled(
         near = _close(got, exact)
         over = not near.all() and _overflows(answer, point, sizes)
         spoiled = ~near & (over | ~np.isfinite(got) | (abs(got - exact) <= 100 * error))
-        engine = spoiled.copy()
+        engine, confirmed = spoiled.copy(), np.zeros(got.shape, bool)
         rng = Draws(17)
         least = float(any((a == 0).any() for a in point.values()))  # a slope of 0 is not 0 beside 0
         for by in _NEAR if spoiled.any() else ():
             ways = {k: by * rng.uniform(0.5, 1.5, np.shape(a)) for k, a in point.items()}
             near_by = {k: np.where(a == 0, ways[k], a * (1 + ways[k])) for k, a in point.items()}
             again = numeric(program, near_by, sizes, path, along=along)
-            engine &= again is not None and _close(again, exact, least)
+            if again is not None:  # beyond a border, as below 0 of x**0.5, there is no number
+                engine &= _close(again, exact, least) | np.isnan(again)
+                confirmed |= ~np.isnan(again)
+        engine &= confirmed
     doubt = ~engine & (lost | (over & ~near))
     if engine.any():
         return np.where(engine, exact, got), bool(doubt.any()), None

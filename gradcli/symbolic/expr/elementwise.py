@@ -133,7 +133,7 @@ def exponential(t: v.Tensor, apart: bool = False) -> v.Tensor:
     rest: dict = {}
     found = v.UNIT
     for m, c in (t if apart else log_shares(t, 2)).terms.items():
-        inner = v.place(m[0][0].args[0], m[0][1]) if _alone(m, "log") else None
+        inner = logged(m)
         if inner is not None and (apart or len(t.terms) == 1 or summed_exponents(inner) is None):
             found = v.mul(found, v.power(inner, c))
         elif _alone(m, *LOG_SHARES):
@@ -175,7 +175,7 @@ def summed_exponents(t: v.Tensor) -> tuple[v.Tensor, tuple[v.Label, ...]] | None
 def log_shares(t: v.Tensor, most: int = 1) -> v.Tensor:
     """u - log(sum(exp(u))) as log_softmax(u), summed over ``most`` axes at most."""
     for m, c in t.terms.items():
-        below = summed_exponents(v.place(m[0][0].args[0], m[0][1])) if _alone(m, "log") else None
+        below = None if (inner := logged(m)) is None else summed_exponents(inner)
         if below is None or len(t.terms) == 1 or len(below[1]) > most:
             continue
         for at in permutations(t.free(), len(below[1])):
@@ -205,6 +205,11 @@ def share(name: str, u: v.Tensor, along: Sequence[v.Label]) -> v.Tensor | None:
     elif at[-1] != along[0]:
         name += "0"
     return v.factor(v.base("call", name, made.args, made.dims), at)
+
+
+def logged(m: v.Monomial) -> v.Tensor | None:
+    """u where a product is log(u), else None."""
+    return v.place(m[0][0].args[0], m[0][1]) if _alone(m, "log") else None
 
 
 def _alone(m: v.Monomial, *names: str) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import starmap
 from typing import Any
 
 from gradcli.ops.errors import Fault
@@ -21,7 +20,7 @@ from gradcli.symbolic.expr.algebra import in_terms, inside_groups
 from gradcli.symbolic.expr.base import in_decimals, terminates
 from gradcli.symbolic.expr.elementwise import applied, indicator
 from gradcli.symbolic.simplify.coincidence import may_coincide
-from gradcli.symbolic.simplify.piecewise import Cells, Sign, TooMany, has_pieces, meeting
+from gradcli.symbolic.simplify.piecewise import Cells, TooMany, has_pieces, is_strict, meeting
 from gradcli.symbolic.simplify.recognise import is_call_of_condition
 from gradcli.symbolic.simplify.relations import is_call
 
@@ -176,7 +175,8 @@ class _Tree:
                         if len(u.terms) >= max(len(a.terms), len(b.terms)):
                             continue  # abs(x - 3) <= 3 rounds a tiny x away
                         sides = ((one, up), (two, same))
-                        name = "lt" if all(starmap(_is_strict, sides)) else "le"
+                        leaves_out = (is_strict(s.condition()) == (s.up == up) for s, up in sides)
+                        name = "lt" if all(leaves_out) else "le"
                         test = applied(name, (applied("abs", (u,)), c))
                         yes = {
                             k for k, path in enumerate(whole) if path[i] == up and path[j] == same
@@ -232,12 +232,6 @@ class _Tree:
 def _positive(term: tuple) -> bool:
     m, c = term
     return c > 0 and not v.bound_of(m) and all(v.is_positive(b, Fraction(e)) for b, _, e in m)
-
-
-def _is_strict(s: Sign, up: bool) -> bool:
-    """Whether this side of a sign leaves out where the difference is 0."""
-    ((m, _),) = s.condition().terms.items()
-    return (m[0][0].name in ("gt", "lt")) == (s.up == up)
 
 
 def _weight(t: v.Tensor) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import in_each_group, in_each_term, opened
-from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.elementwise import applied, logged
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.relations import is_call, rewrites
 
@@ -72,13 +73,11 @@ def erfc_scaled(m: v.Monomial, c: Fraction) -> v.Tensor:
     """exp(u**2)*erfc(u) as erfcx(u): one of the two, or a power of it, soon leaves its range."""
     for b, idx, e in (f for f in m if is_call(f[0], "erfc")):
         square = v.scale(v.power(b.args[0], Fraction(2)), e)
-        for f in m:
-            if is_call(f[0], "exp") and f[1] == idx:
-                apart = v.add(square, v.scale(f[0].args[0], -f[2]))
-                if not (apart.terms and opened(apart).terms):
-                    scaled = v.base("call", "erfcx", b.args, b.dims)
-                    kept = [g for g in m if g not in (f, (b, idx, e))]
-                    return v.product([*kept, (scaled, idx, e)], c, v.bound_of(m))
+        for f in (f for f in m if is_call(f[0], "exp") and f[1] == idx):
+            if not opened(v.add(square, v.scale(f[0].args[0], -f[2]))).terms:
+                kept = [g for g in m if g not in (f, (b, idx, e))]
+                scaled = v.base("call", "erfcx", b.args, b.dims)
+                return v.product([*kept, (scaled, idx, e)], c, v.bound_of(m))
     return v.Tensor({m: c})
 
 
@@ -134,18 +133,7 @@ def exponents_met(t: v.Tensor) -> v.Tensor:
 def _exponential(difference: v.Tensor) -> v.Tensor | None:
     """exp of a sum of logarithms, None where it is another sum."""
     for shape in [difference, *arrangements(difference)]:
-        logs = [(_logarithm(m), c) for m, c in shape.terms.items()]
+        logs = [(logged(m), c) for m, c in shape.terms.items()]
         if all(c.denominator <= 2 and u is not None for u, c in logs):
-            parts = [v.power(u, c) for u, c in logs if u is not None]
-            whole = v.UNIT
-            for part in parts:
-                whole = v.mul(whole, part)
-            return whole
+            return reduce(v.mul, (v.power(u, c) for u, c in logs if u is not None), v.UNIT)
     return None
-
-
-def _logarithm(m: v.Monomial) -> v.Tensor | None:
-    """g where a product is log(g)."""
-    if len(m) != 1 or m[0][2] != 1 or not is_call(m[0][0], "log"):
-        return None
-    return v.place(m[0][0].args[0], m[0][1])

@@ -133,7 +133,7 @@ class Cells:
         if len(signs) == 1:
             place, up = signs[0]
             s = self.signs[place]
-            strict = s.test is None or _is_strict(s.test)
+            strict = s.test is None or is_strict(s.test)
             if s.test is None or (given and (not s.given or (strict and name in ("ge", "le")))):
                 s.test, s.given = applied(name, sides), given
                 s.up = (up == above) == (ORDERS[name] > 0)
@@ -385,7 +385,8 @@ def _is_simple(t: v.Tensor) -> bool:
     return not any(is_call(b, *PIECES) and b.name != "abs" for u in chosen for b in v.bases_of(u))
 
 
-def _is_strict(condition: v.Tensor) -> bool:
+def is_strict(condition: v.Tensor) -> bool:
+    """Whether comparisons leave out where both sides are equal."""
     return all(b.name in ("gt", "lt") for m in condition.terms for b, _, _ in m)
 
 

@@ -229,15 +229,13 @@ class _Search:
         yield t
         if self.single:
             return
-        for arrange in (lifted, _over_all, factored, opened):
-            if arrange is _over_all and not _divides(t):
-                continue
-            other = _tried(partial(_tidied_after, arrange), t)
+        over_all = [lambda u: lifted(u, True)] if _divides(t) else []
+        for arrange in (lifted, *over_all, factored, opened):
+            other = _tried(arrange, t, tidy=True)
             if other is not None:
                 yield other
-                again = _tried(factored, other) if arrange is opened else None
-                if again is not None:
-                    yield again
+                if arrange is opened:
+                    yield from filter(None, (_tried(factored, other),))
         yield from self._regrouped(t)
 
     def _regrouped(self, t: v.Tensor) -> Iterator[v.Tensor]:
@@ -290,14 +288,6 @@ def _divides(t: v.Tensor) -> bool:
     """Whether terms of a sum have something below the line."""
     sums = [u for u in (t, *(b.args[0] for b in v.groups_of(t))) if len(u.terms) > 1]
     return any(e < 0 for u in sums for m in u.terms for _, _, e in m)
-
-
-def _tidied_after(change: Callable[[v.Tensor], v.Tensor], t: v.Tensor) -> v.Tensor:
-    return tidied(change(t))
-
-
-def _over_all(t: v.Tensor) -> v.Tensor:
-    return lifted(t, True)
 
 
 def _by_parts(t: v.Tensor, gone: frozenset[str]) -> list[v.Tensor]:
@@ -357,10 +347,10 @@ def _size(t: v.Tensor) -> int:
     return sum([len(m) + 1 for u in whole for m in u.terms])
 
 
-def _tried(change: Callable[[v.Tensor], Any], t: v.Tensor) -> Any:
-    """A rearrangement, or None where it grows past the limit."""
+def _tried(change: Callable[[v.Tensor], Any], t: v.Tensor, tidy: bool = False) -> Any:
+    """A rearrangement, ``tidy`` or as it comes, or None where it grows past the limit."""
     try:
         with v.limited(MOST_STEP):
-            return change(t)
+            return tidied(change(t)) if tidy else change(t)
     except Fault:
         return None
