@@ -77,12 +77,23 @@ def set_budget(total: int | None, tick: Callable[[], object] | None = None) -> _
 
 
 def held_from_here() -> int:
-    """Count what the process comes to hold from now on, large requests or not; what it holds."""
+    """Count what the process comes to hold from now on, large requests or not; what it holds.
+
+    What an evaluation before this one has freed is not held.
+    """
     run = _running.get()
     if run is None:
         return 0
     run.base = resident()
+    if _last and run.total and run.base - _last[0] > run.total // 16:
+        _give_back()
+        run.base = resident()
+    _last[:] = [run.base]
     return run.base
+
+
+_last: list[int] = []
+"""What the process held where the last count began."""
 
 
 def put_back(before: _Budget | None) -> None:
