@@ -230,7 +230,7 @@ class RowWorker:
         for position, line in lines:
             self.evaluator.begin(first + position)  # a field may draw a random number
             rows.append(row := self.reader.row(first + position, text_of(line)))
-            self.evaluator.hold(sum(np.size(value) for value in row.values.values()))
+            self.evaluator.hold(sum(getattr(v, "size", 1) for v in row.values.values()))
         return rows
 
     def _columns(
