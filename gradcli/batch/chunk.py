@@ -11,6 +11,11 @@ LARGEST = 1 << 20
 """Bytes of a chunk of lines, unless one line is longer."""
 
 
+class Crowded(Exception):
+    """What the rows of a chunk read and give are more numbers than are held at once: its halves are
+    to be computed instead."""
+
+
 @dataclass(eq=False, slots=True)
 class Chunk:
     """Following rows: the number of the first, how many, and their data.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcli.batch.arrays import Source
-from gradcli.batch.chunk import Chunk
+from gradcli.batch.chunk import Chunk, Crowded
 from gradcli.batch.encode import Result
 from gradcli.batch.worker import by_the_clock, ended
 from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
@@ -115,7 +115,7 @@ class Cluster:
             chunk, future = work.pop()
             try:
                 found: Result = future.result()
-            except self.distributed.KilledWorker:
+            except (self.distributed.KilledWorker, Crowded):
                 if chunk.count == 1:
                     yield task.worker().result(chunk, chunk.each(ended(None)))
                     continue

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.batch.chunk import Crowded
 from gradcli.batch.plan import Plan
 from gradcli.batch.readers import Row
 from gradcli.engine.backward.api import backward
@@ -69,6 +70,12 @@ class Answers:
         """Add what became of other rows of the block."""
         self.groups += answers.groups
         self.errors.update(answers.errors)
+
+
+def without_frames(fault: Fault) -> Fault:
+    """The fault alone: the frames that it went through hold all that its row made."""
+    fault.__traceback__ = fault.__context__ = fault.__cause__ = None
+    return fault
 
 
 def unwatched(position: int) -> None:
@@ -133,6 +140,14 @@ class Evaluator:
         self._default = to_dtype("float32") if torch else self._dtype
         self._known: set[tuple[str, ...]] = set()
         self._plans: dict[tuple, Plan] = {}
+        self.room = float("inf")
+        """How many more numbers of the rows of a chunk may be held."""
+
+    def hold(self, numbers: int) -> None:
+        """Count numbers that are held until the chunk is done. Raises Crowded."""
+        self.room -= numbers
+        if self.room < 0:
+            raise Crowded
 
     def takes(self, name: str) -> bool:
         """Whether a row's field of this name is a variable of the program."""
@@ -211,7 +226,7 @@ class Evaluator:
                 return failed(fault)
             chosen = [columns[name] for name in given]
             plan = self._plan(given, chosen, by)
-            parts, left = plan.results(chosen, count, lambda i: watch(at(i)))
+            parts, left = plan.results(chosen, count, lambda i: watch(at(i)), self.hold)
             for part in parts:
                 grads = dict(zip(by, part.outputs[1:], strict=True)) if self.grad else None
                 where = part.rows if positions is None else (
@@ -224,8 +239,9 @@ class Evaluator:
                 try:
                     value, grads = self._evaluated(values, by, first + at(i))
                 except Fault as fault:
-                    found.errors[at(i)] = fault
+                    found.errors[at(i)] = without_frames(fault)
                     continue
+                self.hold(sum(map(np.size, (value, *(grads or {}).values()))))
                 found.groups.append(Group(
                     np.array([at(i)]), np.asarray(value)[None],
                     None if grads is None else {n: np.asarray(g)[None] for n, g in grads.items()},

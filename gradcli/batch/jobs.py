@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from gradcli import silence_numpy
-from gradcli.batch.chunk import Chunk
+from gradcli.batch.chunk import Chunk, Crowded
 from gradcli.batch.encode import Result, error_line
-from gradcli.batch.evaluate import Evaluator, unwatched
+from gradcli.batch.evaluate import Evaluator, unwatched, without_frames
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
@@ -48,6 +48,8 @@ from gradcli.transforms.functional import hessian
 from gradcli.transforms.reverse import jacobian
 
 _FIELDS = ("id", "expr", "program", "vars", "command", "wrt", "order", "against")
+_HELD = 1 << 25
+"""Characters of records up to which jobs are computed together."""
 _MOST_KEPT = 4096
 AGREE = 1e-9
 """The relative difference up to which two expressions agree."""
@@ -146,12 +148,13 @@ class JobWorker:
         self, chunk: Chunk, poisoned: Poisoned = None, single: bool = False,
         watch: Watch = unwatched,
     ) -> Result:  # fmt: skip
-        """The records of a chunk of jobs."""
+        """The records of a chunk of jobs. Raises Crowded where they are too long together."""
         assert isinstance(chunk.data, bytes)
-        lines, failed = [], []
+        lines, failed, held = [], [], 0
         for place, raw in enumerate(chunk.data.split(b"\n")):
             number = chunk.first + place
             id: Any = None
+            problem: Fault | None
             budget = set_budget(self.limits.memory)  # a derivative takes more than a run
             held_from_here()
             try:
@@ -160,16 +163,20 @@ class JobWorker:
                     raise fault_of(poisoned[number])
                 watch(number)
                 lines.append(dump_json(self.record(number, id, line)) + "\n")
-                continue
+                problem = None
             except Fault as fault:
-                problem = fault
+                problem = without_frames(fault)
             except Exception as fault:
                 problem = placed(fault, prepare("0"), [])
             finally:
                 put_back(budget)
                 settings.put_back()  # a closed form may have drawn numbers without a run
-            failed.append((place, number))
-            lines.append(error_line(number, id, problem))
+            if problem is not None:
+                failed.append((place, number))
+                lines.append(error_line(number, id, problem))
+            held += len(lines[-1])
+            if held > _HELD and chunk.count > 1:
+                raise Crowded
         body = "".join(lines).encode()
         return Result(chunk.first, chunk.count, chunk.count, failed, body, b"", chunk.seal)
 

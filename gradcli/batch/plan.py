@@ -14,6 +14,7 @@ same to the last bit however the rows are cut into blocks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -66,12 +67,14 @@ class Plan:
     _nodes: int = 0
 
     def results(
-        self, columns: Sequence[np.ndarray], count: int, watch: Callable[[int], object]
-    ) -> tuple[list[Part], np.ndarray]:
+        self, columns: Sequence[np.ndarray], count: int, watch: Callable[[int], object],
+        hold: Callable[[int], object],
+    ) -> tuple[list[Part], np.ndarray]:  # fmt: skip
         """The results of the rows, and which rows are left for the engine.
 
         columns  an array (rows, ...) for each variable
         watch    is told the row that is traced, and -1 when that is done
+        hold     is told how many numbers come to be held
         """
         if self._nodes > MOST_NODES:
             self._root, self._nodes = _Node(), 0
@@ -94,6 +97,7 @@ class Plan:
             number = count if rows is None else len(rows)
             mine = columns if number == count else [c[rows] for c in columns]
             if node.path is not None:
+                hold(number * sum(math.prod(shape) for shape, _ in node.path.outputs))
                 self._run(node.path, mine, rows, number, parts, left)
                 continue
             assert node.guard is not None
@@ -121,7 +125,7 @@ class Plan:
         if path.failed:
             return True
         if path.code is not None:
-            numbers = sum(int(np.prod(shape)) for shape, _ in path.outputs)
+            numbers = sum(math.prod(shape) for shape, _ in path.outputs)
             if numbers > self.most or path.nbytes > min(self.memory, 8 * MOST_NUMBERS):
                 path.code = None
         for guard, side in path.guards:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gradcli.batch.arrays import Source
-from gradcli.batch.chunk import LARGEST
+from gradcli.batch.chunk import LARGEST, Crowded
 from gradcli.batch.encode import Result
 from gradcli.batch.journal import Journal
 from gradcli.batch.outputs import Output
@@ -42,8 +42,13 @@ class Serial:
                 source.read()
                 continue
             chunk = source.cut(LARGEST)
-            if chunk is not None:
-                yield by_the_clock(worker, chunk, self.seconds)
+            work = [] if chunk is None else [chunk]
+            while work:
+                chunk = work.pop()
+                try:
+                    yield by_the_clock(worker, chunk, self.seconds)
+                except Crowded:
+                    work += reversed(chunk.halves())
 
 
 @dataclass(eq=False, slots=True)

@@ -12,7 +12,7 @@ from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow, columns_of
 from gradcli.batch.encode import Result, encode
-from gradcli.batch.evaluate import Answers, Evaluator, unwatched
+from gradcli.batch.evaluate import RECORD_LIMIT, Answers, Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader, Row
@@ -177,8 +177,11 @@ class RowWorker:
 
         poisoned   rows, by number, that are not to be computed again, and why
         single     compute row by row, and tell ``watch`` the number of each
+
+        Raises Crowded where that is too much of several rows to hold at once.
         """
         block = _Block(chunk.first, chunk.count, poisoned or {}, single, watch)
+        self.evaluator.room = RECORD_LIMIT if chunk.count > 1 else float("inf")
         ids: list[Any] | None = None
         if isinstance(chunk.data, dict):
             if self.id is not None:
@@ -226,7 +229,8 @@ class RowWorker:
         rows = []
         for position, line in lines:
             self.evaluator.begin(first + position)  # a field may draw a random number
-            rows.append(self.reader.row(first + position, text_of(line)))
+            rows.append(row := self.reader.row(first + position, text_of(line)))
+            self.evaluator.hold(sum(getattr(v, "size", 1) for v in row.values.values()))
         return rows
 
     def _columns(

@@ -14,18 +14,19 @@ import threading
 import time
 from typing import Any
 
-from gradcli.batch.chunk import Chunk
+from gradcli.batch.chunk import Chunk, Crowded
 from gradcli.batch.encode import Result
 from gradcli.batch.task import Verdict
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import hold_address_space, look
 
 BETWEEN_LOOKS = 0.1
-"""Seconds between two looks at the memory."""
+"""The most seconds between two looks at the memory."""
 
 
 def serve(pipe: Any, progress: Any, task: Any) -> None:
-    """Answer ``(chunk, poisoned, single)`` with its result until the pipe closes.
+    """Answer ``(chunk, poisoned, single)`` with its result, or None where it is to be cut, until
+    the pipe closes.
 
     progress  shared memory that always holds the number of the row at work
     task      has ``worker()``, which gives what computes
@@ -39,7 +40,7 @@ def serve(pipe: Any, progress: Any, task: Any) -> None:
 
     hold_address_space(2 * worker.max_bytes + (1 << 30))
     if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _look_again)
+        signal.signal(signal.SIGALRM, lambda *_: _look_again(worker.max_bytes))
         signal.setitimer(signal.ITIMER_REAL, BETWEEN_LOOKS)
     while True:
         try:
@@ -48,18 +49,22 @@ def serve(pipe: Any, progress: Any, task: Any) -> None:
             found = worker.result(chunk, poisoned, single, watch)
             progress.value = 0
             pipe.send(found)
+        except Crowded:
+            progress.value = 0
+            pipe.send(None)
         except (EOFError, BrokenPipeError, ConnectionError):
             return
         except (MemoryError, LimitFault):
             os._exit(1)  # the parent has the memory to say so
 
 
-def _look_again(*_signal: object) -> None:
-    """A look may take longer than the time between two."""
+def _look_again(allowed: int) -> None:
+    """Look at a row that may hold so many bytes; the next look is a pause after the end of this."""
+    pause = BETWEEN_LOOKS
     try:
-        look()
+        pause = min(pause, look(allowed))
     finally:
-        signal.setitimer(signal.ITIMER_REAL, BETWEEN_LOOKS)
+        signal.setitimer(signal.ITIMER_REAL, pause)
 
 
 def _end_with_the_parent() -> None:

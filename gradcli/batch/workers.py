@@ -14,7 +14,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradcli.batch.arrays import Source
@@ -103,6 +103,7 @@ class Processes:
         self.seconds = seconds
         self.workers: list[_Worker] = []
         self.waiting: deque[_Pending] = deque()  # in order, until they are given out
+        self.halves: list[_Pending] = []  # of chunks that were too much, to be given out first
         self.size = SMALLEST
 
     def results(self, source: Source, task: Any) -> Iterator[Result]:
@@ -125,20 +126,23 @@ class Processes:
     def _fill(self) -> None:
         """Give every idle worker something to do."""
         idle = [worker for worker in self.workers if worker.work is None]
-        while self.source.pending and not self.source.ended and len(self.waiting) < (
-            AHEAD * self.most
-        ):  # fmt: skip
-            if not idle and len(self.workers) >= self.most:
+        while idle or len(self.workers) < self.most:
+            if self.halves:
+                work = self.halves.pop()
+            elif (
+                not self.source.pending or self.source.ended
+                or len(self.waiting) >= AHEAD * self.most
+            ):  # fmt: skip
                 return
-            chunk = self.source.cut(self.size)
-            if chunk is None:
+            elif (chunk := self.source.cut(self.size)) is None:
                 continue
+            else:
+                self.waiting.append(work := _Pending(chunk))
             if not idle:
                 worker = _Worker(self.context, self.task)
                 self.workers.append(worker)
                 idle.append(worker)
-            self.waiting.append(_Pending(chunk))
-            idle.pop().give(self.waiting[-1])
+            idle.pop().give(work)
 
     def _wait(self) -> None:
         """Until a worker answers, input comes, or it is time to look at the clock."""
@@ -172,6 +176,8 @@ class Processes:
             self._lost(worker, ended(worker.process.exitcode))
             return
         assert worker.work is not None
+        if found is None:
+            return self._cut(worker)
         worker.work.result = found
         worker.work = None
         took = time.monotonic() - worker.began
@@ -179,6 +185,18 @@ class Processes:
             self.size = min(2 * self.size, LARGEST)
         elif took > LATE:
             self.size = max(self.size // 2, 1)
+
+    def _cut(self, worker: _Worker) -> None:
+        """Have the halves of a chunk computed, which is too much at once."""
+        work = worker.work
+        assert work is not None
+        low, high = (replace(work, chunk=half) for half in work.chunk.halves())
+        at = self.waiting.index(work)
+        self.waiting[at] = low
+        self.waiting.insert(at + 1, high)
+        self.halves.append(high)
+        self.size = max(self.size // 2, 1)
+        worker.give(low)
 
     def _lost(self, worker: _Worker, verdict: Verdict) -> None:
         """Replace a worker, and have its chunk computed again without the row to blame."""

@@ -130,10 +130,12 @@ def command(
 
 
 def taking(declared: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a function of a context and keywords the signature that Typer reads."""
+    """Give a function of keywords the signature that Typer reads; a context is one of them where
+    the command takes variables."""
 
     def decorate(run: Any) -> Callable[..., Any]:
-        every = {"ctx": (typer.Context, inspect.Parameter.empty), **declared}
+        context = {"ctx": (typer.Context, inspect.Parameter.empty)}
+        every = {**(context if "ctx" in inspect.signature(run).parameters else {}), **declared}
         run.__signature__ = inspect.Signature([
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default

@@ -28,6 +28,7 @@ from gradcli.ops.memory_budget import (
     resident,
     set_budget,
     too_much,
+    until_next_look,
 )
 
 GRACE = 2.0
@@ -36,8 +37,6 @@ PULSE = 0.1
 """Seconds between two looks."""
 PATIENCE = 0.5
 """Seconds after Ctrl-C until the process is ended from outside the computation."""
-FASTEST = 4 << 30
-"""Bytes that a computation may come to use in a second."""
 EXCESS = 1.02
 """How much of the memory allowed may be held for a moment."""
 
@@ -207,10 +206,7 @@ def _until_next_look() -> float:
         used = held(watch.base, watch.memory)
         if used > EXCESS * watch.memory and time.monotonic() > watch.told and watch.running:
             _end(f"E0602]: {too_much(used, watch.memory)}", MORE_MEMORY)
-    return max(SHORTEST, (watch.memory - used) / FASTEST)
-
-
-SHORTEST = 0.003
+    return until_next_look(watch.memory - used)
 
 
 def _end(message: str, help: str) -> None:

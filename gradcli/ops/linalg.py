@@ -81,10 +81,44 @@ def _not_lost(x: Any, of_none: Any, *found: Any) -> tuple[Any, ...]:
     return found
 
 
+HELD = 10**9
+"""Multiplications of a determinant up to which it is NumPy's, which keeps Python's lock: meanwhile
+neither Ctrl-C nor a limit is heard."""
+
+
+def _long(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.size * x.shape[-1] >= HELD
+
+
+def _sign_and_log(x: Any) -> tuple[Any, Any]:
+    """``slogdet`` of NumPy; of large matrices in double precision, without Python's lock."""
+    if not _long(x):
+        return np.linalg.slogdet(x)
+    from scipy.linalg.lapack import get_lapack_funcs  # slow to load
+
+    wide = np.result_type(x, np.float64)
+    sign, size = np.empty(x.shape[:-2], wide), np.empty(x.shape[:-2])
+    for place in np.ndindex(x.shape[:-2]):
+        matrix = x[place].astype(wide, order="F")
+        factors, pivots, _ = get_lapack_funcs("getrf", (matrix,))(matrix, overwrite_a=True)
+        diagonal = np.diag(factors)
+        odd = (pivots != np.arange(len(pivots))).sum() % 2
+        sign[place] = np.sign(diagonal).prod() * (-1 if odd else 1)
+        size[place] = np.log(np.abs(diagonal)).sum()
+    return sign[()], size[()]
+
+
+def _plain_det(x: Any) -> Any:
+    if not _long(x):
+        return np.linalg.det(x)
+    sign, size = _sign_and_log(x)
+    return (sign * np.exp(size)).astype(x.dtype)
+
+
 def _det(x: Any) -> Any:
     _square("det", x)
     with np.errstate(all="ignore"):
-        found = _solved("det", np.linalg.det, x)
+        found = _solved("det", _plain_det, x)
     return _not_lost(x, found == 0, found)[0]
 
 
@@ -92,7 +126,7 @@ def _slogdet(x: Any, name: str = "slogdet") -> tuple[Any, Any]:
     _square(name, x)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     with np.errstate(all="ignore"):
-        sign, size = _solved("slogdet", np.linalg.slogdet, wide)
+        sign, size = _solved("slogdet", _sign_and_log, wide)
     return _not_lost(wide, (sign == 0) | np.isnan(size), sign, size)
 
 
@@ -123,7 +157,7 @@ def _decomposed(x: Any) -> tuple[Any, Any, Any, Any]:
     _square("adjugate", x)
     finite = np.isfinite(x).all((-2, -1))[..., None]
     u, s, vh = np.linalg.svd(np.where(finite[..., None], x, 0))
-    return u, np.where(finite, s, np.nan), vh, np.linalg.det(u) * np.linalg.det(vh)
+    return u, np.where(finite, s, np.nan), vh, _plain_det(u) * _plain_det(vh)
 
 
 def _without(s: Any, many: int) -> Any:
@@ -186,7 +220,7 @@ def _by_inverse(x: Any) -> tuple[Any, Any]:
     """
     limits = np.finfo(x.dtype)
     with np.errstate(all="ignore"):
-        det = np.linalg.det(x)[..., None, None]
+        det = _plain_det(x)[..., None, None]
         inverse = np.linalg.inv(np.where(det == 0, np.eye(x.shape[-1], dtype=x.dtype, like=x), x))
         kept = (np.abs(det) > limits.tiny / limits.eps) & np.isfinite(det)
         return inverse * det, np.where(kept, np.abs(inverse), np.inf)

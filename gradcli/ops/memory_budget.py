@@ -23,6 +23,12 @@ LARGE = 1 << 16
 """Element counts up to this are never charged: they are bounded by the step limit instead."""
 
 
+FASTEST = 4 << 30
+"""Bytes that a computation may come to use in a second."""
+SHORTEST = 0.003
+"""Seconds between two looks at the memory at least."""
+
+
 class Use:
     """Whether any thread ever began to use what is counted: until then nobody need look for it."""
 
@@ -71,12 +77,23 @@ def set_budget(total: int | None, tick: Callable[[], object] | None = None) -> _
 
 
 def held_from_here() -> int:
-    """Count what the process comes to hold from now on, large requests or not; what it holds."""
+    """Count what the process comes to hold from now on, large requests or not; what it holds.
+
+    What an evaluation before this one has freed is not held.
+    """
     run = _running.get()
     if run is None:
         return 0
     run.base = resident()
+    if _last and run.total and run.base - _last[0] > run.total // 16:
+        _give_back()
+        run.base = resident()
+    _last[:] = [run.base]
     return run.base
+
+
+_last: list[int] = []
+"""What the process held where the last count began."""
 
 
 def put_back(before: _Budget | None) -> None:
@@ -119,14 +136,22 @@ def charge(nbytes: int) -> None:
         run.next_look = run.spent + max(1, (run.total - used) // 4)
 
 
-def look() -> None:
+def look(allowed: int) -> float:
     """Raise LimitFault (E0602) where a run that counts from its beginning holds too much: what it
-    took a little at a time."""
+    took a little at a time. Gives the seconds until the next look, where none runs for one that is
+    allowed so many bytes."""
     run = _running.get()
-    if run is not None and run.total is not None and run.base >= 0:
-        used = held(run.base, run.total)
-        if used > run.total:
-            raise LimitFault("E0602", too_much(used, run.total), help=MORE_MEMORY)
+    if run is None or run.total is None or run.base < 0:
+        return until_next_look(allowed)
+    used = held(run.base, run.total)
+    if used > run.total:
+        raise LimitFault("E0602", too_much(used, run.total), help=MORE_MEMORY)
+    return until_next_look(run.total - used)
+
+
+def until_next_look(left: int) -> float:
+    """Seconds in which no computation comes to use so many more bytes."""
+    return max(SHORTEST, left / FASTEST)
 
 
 MORE_MEMORY = "--max-mem SIZE raises the limit: 4G"

@@ -303,14 +303,21 @@ def test_a_gradient_takes_no_more_memory_than_a_run_may():
         assert [fault.code for fault in found.errors.values()] == ["E0602"] * fails
 
 
+def test_the_error_of_a_row_keeps_nothing_that_the_row_made():
+    text = "a = ones(1000)\nb = a*2\nb.backward()\nsum(b)*x"
+    found = Evaluator(prepare(text, "file")).answers([Row(1, "a", {"x": 2.0})])
+    (fault,) = found.errors.values()
+    assert fault.__traceback__ is fault.__context__ is fault.__cause__ is None
+
+
 def test_what_a_run_takes_a_little_at_a_time_is_looked_at():
     before = set_budget(8 << 20)
     try:
         held_from_here()
-        look()
+        assert 0 < look(0) <= 8 / 1024
         pieces = [bytes(1000) for _ in range(20_000)]
         with pytest.raises(LimitFault, match="the evaluation holds"):
-            look()
+            look(0)
         assert pieces
     finally:
         put_back(before)

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from gradcli.batch import task, workers
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.evaluate import Evaluator
 from gradcli.batch.workers import Processes
 from gradcli.language.runtime.run import Limits
@@ -52,6 +53,24 @@ def test_the_same_bytes_from_any_number_of_workers():
     for count in (1, 2, 5):
         assert apart(program, MIXED, count=count, seed=7) == alone
     assert apart(program, MIXED, seed=8) != alone
+
+
+def test_rows_that_are_too_much_together_are_computed_in_parts(monkeypatch):
+    rows = [{"x": "rand(400000)"}, {"x": 2}, {"x": "[1, two]"}, {"x": "ones(300000)"}] * 3
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    program = "sum(x)*ones(200000)"
+    monkeypatch.setattr(task, "RECORD_LIMIT", 10**9)
+    whole, _ = output_of(program, text, grad=False)
+    monkeypatch.setattr(task, "RECORD_LIMIT", 10**6)
+    tried = []
+    monkeypatch.setattr(
+        Chunk, "halves", lambda c, halves=Chunk.halves: tried.append(c) or halves(c)
+    )
+    assert output_of(program, text, grad=False)[0] == whole and tried
+    for count in (1, 2):
+        tried.clear()
+        assert apart(program, text, grad=False, count=count) == whole
+        assert tried
 
 
 def test_a_rows_random_numbers_do_not_hang_on_the_rows_before_it():

@@ -263,3 +263,18 @@ def test_a_budget_changes_no_error_of_an_index():
             x[rows, columns]
     finally:
         memory_budget.set_budget(None)
+
+
+@pytest.mark.skipif(not memory_budget.resident(), reason="the system does not say what is held")
+def test_what_was_freed_before_a_count_begins_is_given_back(monkeypatch):
+    given = []
+    monkeypatch.setattr(memory_budget, "_give_back", lambda: given.append(1))
+    monkeypatch.setattr(memory_budget, "_last", [])
+    held = iter([100, 104, 150, 110])
+    monkeypatch.setattr(memory_budget, "resident", lambda: next(held) << 20)
+    before = memory_budget.set_budget(160 << 20)
+    try:
+        found = [memory_budget.held_from_here() >> 20 for _ in range(3)]
+    finally:
+        memory_budget.put_back(before)
+    assert found == [100, 104, 110] and given == [1]

@@ -334,3 +334,14 @@ def test_a_new_operator_needs_nothing_here(monkeypatch):
     finally:
         del OPERATORS["softeps"]
         lookup._by_name.cache_clear()
+
+
+@pytest.mark.parametrize("text", ["1<<2", "x*(8>>1)"])
+def test_shifts_are_refused_plainly(text: str) -> None:
+    with pytest.raises(Fault, match="a shift of bits has no closed form"):
+        diff(text, "x")
+
+
+@pytest.mark.parametrize("number", ["1." + "1" * 5000, "1e-99999999", "0e99999999"])
+def test_numbers_that_are_long_in_decimals_take_no_time(number: str) -> None:
+    assert diff(f"x*{number}", "x").evaluate(x=2.0) == float(number)

@@ -359,9 +359,9 @@ CODES: dict[str, tuple[str, str, str]] = {
         "file and load them with a flag.",
         ""),
     "E0604": ("the source nests too deep",
-        "Brackets nest to a depth of 1,000 and blocks to a depth of 100; 1,000 comparisons may "
-        "stand in a row. Name an inner part and use the name. A sum of 100,000 terms is no "
-        "problem.",
+        "Brackets nest to a depth of 1,000, blocks to 100, operators (signs before signs) to about "
+        "250,000; 1,000 comparisons may stand in a row. Name an inner part and use the name. A "
+        "sum of 100,000 terms is no problem.",
         ""),
     "E0605": ("a whole number, a text or a list too large",
         "Whole numbers have up to 4,096 bits, and lists and texts a bounded length. Write a float, "

@@ -13,6 +13,7 @@ from typing import Any
 from gradcli.language.diagnostics.notation import between_bars, primed
 from gradcli.language.diagnostics.render import SyntaxFault, located
 from gradcli.language.syntax.lexer import CLOSERS, INDENT_LIMIT, NESTING_LIMIT, OPENERS
+from gradcli.language.syntax.parser import MOST_OPEN
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, LimitFault
 
@@ -263,6 +264,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     "unclosed_bracket": unclosed, "unmatched_bracket": closer,
     "deep_brackets": _nested("brackets", NESTING_LIMIT),
     "deep_blocks": _nested("blocks", INDENT_LIMIT),
+    "deep_operators": _nested("operators", MOST_OPEN),
     "mixed_tabs": plain("E0122", "tabs and spaces are mixed in the indentation",
         "indent with four spaces everywhere"),
     "unaligned_dedent": dedent, "unterminated_string": unterminated,

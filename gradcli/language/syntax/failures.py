@@ -19,7 +19,7 @@ Kind = Literal[
     "comment_in_field", "lone_brace", "unclosed_field", "empty_field",
     "field_conversion", "bad_format",
     # the parser
-    "unexpected_token", "too_many_statements",
+    "unexpected_token", "too_many_statements", "deep_operators",
     # the builders of nodes
     "bad_target", "bad_number", "unknown_module", "duplicate_name", "default_order",
     "argument_order", "parameter_order", "class_bases", "class_member", "incomplete_class",

@@ -24,6 +24,8 @@ from gradcli.language.syntax.nodes import Module
 from gradcli.language.syntax.source import Source
 from gradcli.language.syntax.tables import TABLES
 
+MOST_OPEN = 250_000
+"""Symbols that wait for what comes behind them: signs before a value, powers of powers."""
 MOST_STATEMENTS = 100_000
 """The most statements of one program."""
 
@@ -165,6 +167,8 @@ class Parser:
                 values.append(at)
                 begins.append(starts[at])
                 stops.append(ends[at])
+                if len(states) > MOST_OPEN:
+                    raise SyntaxFailure("deep_operators", tokens.source, starts[at], ends[at])
                 at += 1
                 kind = kinds[at]
                 continue

@@ -94,8 +94,9 @@ def steps_of(checked: Checked) -> list[Step]:
 
 
 def _exact(value: float, text: str) -> Fraction:
-    """A number as it is written: 0.1 is a tenth."""
-    decimal = isinstance(value, float) and "x" not in text.lower()
+    """A number as it is written: 0.1 is a tenth. A long text, and what is too small for a float,
+    may stand for a whole number of any length, which takes its time."""
+    decimal = isinstance(value, float) and "x" not in text.lower() and value and len(text) < 1000
     return Fraction(text.replace("_", "")) if decimal else Fraction(value)
 
 
@@ -275,7 +276,7 @@ class _Flattening:
             if isinstance(node.value, complex) or node.value - node.value != 0:
                 raise self.refuse("a complex or infinite number", node)
             return "number", [], {}, _exact(node.value, node.text)
-        if kind is n.Binary:
+        if kind is n.Binary and node.op in BINARY:
             return BINARY[node.op], [node.left, node.right], {}, None
         if kind is n.Sum:
             terms, times = _like_terms(node)
@@ -293,7 +294,7 @@ class _Flattening:
         words = {
             n.Conditional: "a branch (write where)",
             n.Lambda: "a function", n.List: "a list", n.ListComp: "a list",
-            n.Tuple: "a tuple", n.BoolOp: "and/or",
+            n.Tuple: "a tuple", n.BoolOp: "and/or", n.Binary: "a shift of bits",
         }  # fmt: skip
         raise self.refuse(words.get(kind, f"a {kind.__name__.lower()}"), node)
 

@@ -247,6 +247,13 @@ def test_nesting_limits():
         parse(blocks + "  " * 101 + "y\n")
 
 
+@pytest.mark.parametrize("text", ["-+" * 130_000 + "x", "not " * 251_000 + "x"])
+def test_operators_that_wait_for_their_operand(text):
+    with pytest.raises(LimitFault, match="operators nest deeper than 250,000") as caught:
+        parse(text)
+    assert caught.value.code == "E0604"
+
+
 def test_source_limit():
     assert Source("x" * (1 << 20))
     with pytest.raises(LimitFault) as caught:
