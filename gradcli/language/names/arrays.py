@@ -22,8 +22,9 @@ from gradcli.language.names.numpy_meanings import MEANINGS
 from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
 from gradcli.ops.declaration.infix import METHODS as SIGNS
-from gradcli.ops.errors import bad_type
+from gradcli.ops.errors import Fault, bad_type
 from gradcli.ops.memory_budget import charge
+from gradcli.ops.operator import OPERATORS
 
 
 class NumpyArray(Tensor):
@@ -111,8 +112,14 @@ def tensor_of(x: Any) -> Tensor:
 
 def _plain(value: Any) -> Any:
     """An argument as NumPy takes it. Raises RuntimeFault (E0404) for a tensor in a graph."""
+    if value.__class__ is NumpyArray:
+        return value.array
     if isinstance(value, Tensor):
-        return value.array if value.__class__ is NumpyArray else np.asarray(value.numpy())
+        try:
+            return np.asarray(value.numpy())
+        except Fault as fault:
+            fault.help = "write np.array([x, y]) of what is computed, or begin with torch.zeros(2)"
+            raise
     if value.__class__ in (list, tuple, range):
         values = check_nested(as_list(value))
         charge(sum(8 * one.array.size for one in values if isinstance(one, Tensor)))
@@ -177,7 +184,7 @@ def _charged(values: list[Any]) -> None:
 
 def _is_traced(value: Any) -> bool:
     """Whether a value is a tensor, or stands for one: what a gradient may be asked of."""
-    return value.__class__ is not NumpyArray and bool(getattr(value, "__gradcli_rank__", False))
+    return value.__class__ is not NumpyArray and argument_checks.rank_of(value) > 0
 
 
 def _holds_traced(value: Any) -> bool:
@@ -333,9 +340,39 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
         found[name].of_numpy = True  # no operator has this name
         if found[name] is not meaning:
             found[name].__wrapped__ = meaning  # has the parameters
-    for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
+    for name in ("ones", "zeros", "full", "eye", "arange", "linspace"):
         found[name] = _made(names[name])
-    return found
+    return found | {f.__name__: f for f in (array, asarray, copy)}
+
+
+def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
+    """``np.array``: NumPy's of numbers; where a gradient is to come back to a tensor in ``object``,
+    a tensor that leads it there.
+    """
+    lists = argument_checks.bounded_lists(object)
+    options = _options({"dtype": dtype})
+    if not argument_checks.holds_traced(lists):
+        return array_of(np.array(_plain(lists), copy=copy or None, **options))
+    with dtypes.default_dtype(dtypes.float64):
+        made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)
+    if dtype is not None:
+        made = made.to(_element_type(dtype))
+    return OPERATORS["clone"](made) if copy and made is lists else made
+
+
+def asarray(a: Any, dtype: Any = None) -> Any:
+    """``np.asarray``, which copies only what it has to."""
+    return array(a, dtype, copy=False)
+
+
+def copy(a: Any) -> Any:
+    """``np.copy``."""
+    return array(a)
+
+
+def number_of(dtype: dtypes.DType) -> Callable:
+    """``np.float32``: makes numbers of that type, and names the type as ``dtype=np.float32``."""
+    return named(lambda value=0: array(value, dtype), dtype.name)
 
 
 def _made(make: Callable) -> Callable:

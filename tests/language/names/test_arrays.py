@@ -106,6 +106,11 @@ def gradient(text):
     "np.transpose([[x, y]])[1, 0]", "np.gradient([x, y, x*y])[1]", "np.split([x, y], 2)[0].sum()",
     "np.dot([[x, y], [y, 1]], [x, 2]).sum()", "np.linalg.det([[x, y], [y, 1]])",
     "np.linalg.solve([[x, 1], [y, 5]], [y, 1]).sum()", "np.hypot([x], y).sum()",
+    "np.array([x, y*y]).sum()", "np.array([[x, y], [y, 1]])[0] @ np.array((y, x), float)",
+    "np.asarray([x, 1, y])[::2].prod()", "np.array(np.array([x, y])).prod()", "np.copy([x, y])[0]",
+    "np.float64(x)*np.float64(y)", "np.float64([x, y]).prod()", "np.asarray(x)*y",
+    "np.array([np.stack([x, y]), np.array([y, 1])])[:, 0].prod()", "np.mean([[x], [y]], 0)[0]",
+    "np.sum([np.array([x, y]), np.array([y, 2])])",
 ])  # fmt: skip
 def test_gradients_lead_through_lists(text):
     h = 1e-6
@@ -162,3 +167,14 @@ def test_help_names_numpys_parameters(call, said):
     with pytest.raises(Fault) as fault:
         run(call, 1.0, 2.0)
     assert fault.value.help == said
+
+
+def test_an_array_is_numpys():
+    for data in (np.ones((2, 1)), [np.ones(1), np.zeros(1)], [[1, 2], [3, 4]], [True, 2], 3, []):
+        for options in ({}, {"dtype": "float32"}):
+            got, want = TABLE["array"](*given([data]), **options), np.array(data, **options)
+            assert (got.shape, got.array.dtype) == (want.shape, want.dtype)
+    assert TABLE["array"]([gradcli.ones(1, requires_grad=True), gradcli.ones(1)]).shape == (2, 1)
+    x = gradcli.ones(2)
+    assert np.shares_memory(TABLE["asarray"](x).array, x.array)
+    assert not np.shares_memory(TABLE["array"](x).array, x.array)
