@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation import factories
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
@@ -23,7 +24,7 @@ from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
 from gradcli.ops.declaration.infix import METHODS as SIGNS
 from gradcli.ops.errors import Fault, bad_type
-from gradcli.ops.memory_budget import charge
+from gradcli.ops.memory_budget import charge, charge_shape
 from gradcli.ops.operator import OPERATORS
 
 
@@ -340,9 +341,10 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
         found[name].of_numpy = True  # no operator has this name
         if found[name] is not meaning:
             found[name].__wrapped__ = meaning  # has the parameters
-    for name in ("ones", "zeros", "full", "eye", "arange", "linspace"):
-        found[name] = _made(names[name])
-    return found | {f.__name__: f for f in (array, asarray, copy)}
+    found.update({f.__name__: _made(f) for f in (factories.eye, factories.arange)})
+    found["linspace"] = _made(factories.linspace)
+    found.update(empty=_filled(0.0), zeros=_filled(0.0), ones=_filled(1.0))
+    return found | {f.__name__: f for f in (array, asarray, copy, full)}
 
 
 def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
@@ -370,23 +372,31 @@ def copy(a: Any) -> Any:
     return array(a)
 
 
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """``np.full``; a tensor where a gradient is to come back to ``fill_value``."""
+    sizes = factories.sizes_of((shape,), "full")
+    charge_shape(sizes)
+    return array(OPERATORS["expand"](array(fill_value), sizes), dtype)
+
+
+def _filled(value: float) -> Callable:
+    return lambda shape, dtype=dtypes.float64: full(shape, value, dtype)
+
+
 def number_of(dtype: dtypes.DType) -> Callable:
     """``np.float32``: makes numbers of that type, and names the type as ``dtype=np.float32``."""
     return named(lambda value=0: array(value, dtype), dtype.name)
 
 
 def _made(make: Callable) -> Callable:
-    """What makes tensors, so that it makes arrays."""
+    """What makes tensors, so that it makes arrays: of float64 where nothing else is asked for."""
+    make = argument_checks.with_checks(make)
 
     def call(*args: Any, **options: Any) -> Any:
         if options.get("dtype") is not None:
             options["dtype"] = _element_type(options["dtype"]) or options["dtype"]
-        if args and isinstance(args[0], Tensor) and args[0].requires_grad:
-            args[0].numpy()  # which says what to write instead
-        made = make(*args, **options)
-        if made.__class__ is Tensor and made.edge is None:
-            return array_of(made.array)
-        return made
+        with dtypes.default_dtype(dtypes.float64):
+            return array_of(make(*args, **options).array)
 
     return named(call, make.__name__)
 

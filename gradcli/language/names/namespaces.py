@@ -287,8 +287,6 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
     """``import numpy``: the same tensors; those made here are float64, as NumPy's arrays are."""
     table = dict(names)
     table.update(methods.COMPOSED)
-    for name in ("ones", "zeros", "full", "eye", "arange", "linspace"):
-        table[name] = _wide(getattr(factories, name))
     table.update(max=table["amax"], min=table["amin"], sum=OPERATORS["sum"],
                  abs=Tensor.abs)  # type: ignore[attr-defined]  # fmt: skip
     # Few programs have arrays, and NumPy's functions are many.
@@ -304,19 +302,6 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
     return Namespace(table, {
         "linalg": lambda: arrays.linalg(_public("linalg")()), "random": arrays.random_table,
     })  # fmt: skip
-
-
-def _wide(make: Callable) -> Callable:
-    """A function that makes float64 where nothing else is asked for."""
-    make = argument_checks.with_checks(make)
-
-    def made(*args: Any, **options: Any) -> Tensor:
-        if options.get("dtype") is not None:
-            return make(*args, **options)
-        with dtypes.default_dtype(dtypes.float64):
-            return make(*args, **options)
-
-    return named(made, make.__name__)
 
 
 def math(names: Mapping[str, Any]) -> Namespace:

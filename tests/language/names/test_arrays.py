@@ -110,7 +110,7 @@ def gradient(text):
     "np.asarray([x, 1, y])[::2].prod()", "np.array(np.array([x, y])).prod()", "np.copy([x, y])[0]",
     "np.float64(x)*np.float64(y)", "np.float64([x, y]).prod()", "np.asarray(x)*y",
     "np.array([np.stack([x, y]), np.array([y, 1])])[:, 0].prod()", "np.mean([[x], [y]], 0)[0]",
-    "np.sum([np.array([x, y]), np.array([y, 2])])",
+    "np.sum([np.array([x, y]), np.array([y, 2])])", "np.full((2, 1), x*y).sum()",
 ])  # fmt: skip
 def test_gradients_lead_through_lists(text):
     h = 1e-6
@@ -175,6 +175,15 @@ def test_an_array_is_numpys():
             got, want = TABLE["array"](*given([data]), **options), np.array(data, **options)
             assert (got.shape, got.array.dtype) == (want.shape, want.dtype)
     assert TABLE["array"]([gradcli.ones(1, requires_grad=True), gradcli.ones(1)]).shape == (2, 1)
+    for call in (
+        "empty((2, 1), int)",
+        "zeros(3, 'int64')",
+        "ones([2, 1])",
+        "full(2, 1j)",
+        "eye(2)",
+    ):
+        got, want = run(f"np.{call}", 1.0, 2.0)[0], eval(f"np.{call}")
+        assert (got.shape, got.array.dtype) == (want.shape, want.dtype)
     x = gradcli.ones(2)
     assert np.shares_memory(TABLE["asarray"](x).array, x.array)
     assert not np.shares_memory(TABLE["array"](x).array, x.array)
