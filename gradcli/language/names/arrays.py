@@ -376,7 +376,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """``np.full``; a tensor where a gradient is to come back to ``fill_value``."""
     sizes = factories.sizes_of((shape,), "full")
     charge_shape(sizes)
-    return array(OPERATORS["expand"](array(fill_value), sizes), dtype)
+    value = array(fill_value, dtype)
+    if value.__class__ is NumpyArray:
+        return array_of(np.full(sizes, value.array))
+    return OPERATORS["clone"](OPERATORS["expand"](value, sizes))
 
 
 def _filled(value: float) -> Callable:

@@ -148,12 +148,15 @@ def test_lists_in_transforms_and_writes_to_what_is_stacked():
         "print(torch.vmap(lambda a: np.ptp([a, 2.0, a*a]))(v).tolist())\n"
         "print(torch.func.jacfwd(lambda a: np.sort([a[0], a[1]*a[0]/2]))(v).tolist())\n"
         "print(torch.func.grad(f)(v).tolist(), torch.func.jvp(f, (v,), (v,))[1].item())\n"
-        "print(np.repeat(v, [1, 0, 2]).tolist())\n",
+        "print(np.repeat(v, [1, 0, 2]).tolist())\n"
+        "def g(x):\n"
+        "    return np.array([x[0], 1.0, x[2]]) @ np.ones(3)*np.full(2, x[1])[1]*np.float64(2)\n"
+        "print(torch.func.jvp(g, (v,), (v,))[1].item(), torch.func.grad(g)(v).tolist())\n",
         "file",
     ).run({}, write=out.append)
     assert "".join(out).splitlines() == [
         "True", "[7.0, 1.0, 2.0]", "[[0.5, 1.5, 0.0], [1.0, 0.0, 0.0]]", "[0.0, 2.0, 2.0] 6.0",
-        "[3.0, 2.0, 2.0]",
+        "[3.0, 2.0, 2.0]", "22.0 [2.0, 12.0, 2.0]",
     ]  # fmt: skip
 
 
