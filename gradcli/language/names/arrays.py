@@ -34,7 +34,7 @@ class NumpyArray(Tensor):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return repr(self.array[()] if not self.array.ndim else self.array)
+        return repr(self.array)
 
     def __str__(self) -> str:
         return str(self.array)
@@ -88,12 +88,11 @@ def array_of(found: Any) -> Any:
         return bool(found)
     if not isinstance(found, np.ndarray | np.generic):
         return found
-    array = np.asarray(found)
-    if array.dtype.kind not in "biufc":
+    if found.dtype.kind not in "biufc":
         raise bad_type("arrays of programs hold numbers", help="np.array([1.0, 2.0])")
-    made = wrap(array, dtypes.dtype_of(array))
+    made = wrap(found, dtypes.dtype_of(found))
     out = object.__new__(NumpyArray)
-    out.array, out._dtype, out.edge, out.meta = made.array, made.dtype, None, made.meta
+    out.array, out._dtype, out.edge, out.meta = found, made.dtype, None, made.meta
     return out
 
 
@@ -231,26 +230,26 @@ OTHERS = _functions(np, """
     ones_like triu tril argwhere average real imag
 """)  # fmt: skip
 """Functions whose results are no larger than all their arguments, or twice that."""
-METHODS = _functions(np.ndarray, """
+METHODS = """
     sum mean std var min max argmin argmax prod cumsum cumprod reshape ravel flatten transpose
     squeeze dot copy all any round clip argsort nonzero trace swapaxes diagonal
-""")  # fmt: skip
+"""
 
 
-def _method(name: str, function: Callable) -> Callable:
+def _method(name: str) -> Callable:
     def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
-        values = [self.array]
+        values = []
         for a in args:
             sizes = a.__class__ in (tuple, list) and name != "dot"
             values.append(tuple(a) if sizes else _plain(a))
-        _charged(values)
-        return array_of(function(*values, **_options(options)))
+        _charged([self.array, *values])
+        return array_of(getattr(self.array, name)(*values, **_options(options)))
 
     return named(call, name)
 
 
 attributes.CALL[NumpyArray] = {
-    **{name: _method(name, function) for name, function in METHODS.items()},
+    **{name: _method(name) for name in METHODS.split()},
     "astype": lambda self, dtype: array_of(self.array.astype(_options({"dtype": dtype})["dtype"])),
     "sort": lambda self, axis=-1: self.array.sort(axis),
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
@@ -281,6 +280,8 @@ def _operator(name: str, function: Callable) -> Callable:
 
 def _in_place(function: Callable) -> Callable:
     def apply(self: NumpyArray, other: Any) -> Any:
+        if isinstance(self.array, np.generic):
+            return NotImplemented  # a number does not change: what has its name is a new one
         self.array = function(self.array, _plain(other))
         return self
 
@@ -388,7 +389,7 @@ def _filled(value: float) -> Callable:
 
 def number_of(dtype: dtypes.DType) -> Callable:
     """``np.float32``: makes numbers of that type, and names the type as ``dtype=np.float32``."""
-    return named(lambda value=0: array(value, dtype), dtype.name)
+    return named(lambda value=0: array(value, dtype)[()], dtype.name)
 
 
 def _made(make: Callable) -> Callable:

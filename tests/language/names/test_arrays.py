@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+
 import numpy as np
 import pytest
 
@@ -190,3 +193,33 @@ def test_an_array_is_numpys():
     x = gradcli.ones(2)
     assert np.shares_memory(TABLE["asarray"](x).array, x.array)
     assert not np.shares_memory(TABLE["array"](x).array, x.array)
+
+
+def test_numbers_of_arrays_do_not_change_under_another_name():
+    text = """
+import numpy as np
+a = np.array([1.0, 2.0, 3.0])
+sums, s = [], np.float64(0)
+for t in a:
+    s += t
+    sums.append(s)
+most = m = a.max()
+m -= 1
+i = j = np.int64(7)
+i /= 2
+def more(p):
+    p += 1
+    return p
+print(sums, most, m, i, j, more(a[0]), more(a.sum()), a, np.float64(3).copy())
+row = a[:2]
+row += 5
+c = d = np.array(2.5)
+c += 1
+print(repr(a[0]), repr(d), a)
+"""
+    written, out = io.StringIO(), []
+    with contextlib.redirect_stdout(written):
+        exec(text, {})
+    prepare(text, "file").run({}, write=out.append)
+    assert "".join(out) == written.getvalue()
+    assert gradient("s = t = np.float64(3); s += x*y; t *= x; s*t") == [3 * 15 + 3 * 12, 27]
