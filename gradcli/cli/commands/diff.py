@@ -132,7 +132,10 @@ class _Job:
         """Whether the expression itself is NaN at the values."""
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
-        """Declarations and values of variables, from their flags and from --at."""
+        """Declarations and values of variables, from their flags and from --at.
+
+        Raises ValueFault: E0901, E0909, E0910, E0912 (a value of another shape than declared).
+        """
         for name, text in texts.items():
             if declares(text):
                 self.declared[name] = text
