@@ -32,6 +32,7 @@ class NumpyArray(Tensor):
     """An array: a tensor outside every graph that behaves as ``numpy.ndarray`` does."""
 
     __slots__ = ()
+    of_numpy = True
 
     def __repr__(self) -> str:
         return repr(self.array)
@@ -356,6 +357,7 @@ def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
     options = _options({"dtype": dtype})
     if not argument_checks.holds_traced(lists):
         return array_of(np.array(_plain(lists), copy=copy or None, **options))
+    settings.arrays_lead()
     with dtypes.default_dtype(dtypes.float64):
         made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)
     if dtype is not None:

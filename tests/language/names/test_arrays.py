@@ -223,3 +223,13 @@ print(repr(a[0]), repr(d), a)
     prepare(text, "file").run({}, write=out.append)
     assert "".join(out) == written.getvalue()
     assert gradient("s = t = np.float64(3); s += x*y; t *= x; s*t") == [3 * 15 + 3 * 12, 27]
+
+
+@pytest.mark.parametrize("text", [
+    "np.array([x, y]).std()", "(2*np.asarray([x, 1])).var()", "np.full(2, x).repeat(2)",
+])  # fmt: skip
+def test_methods_that_arrays_and_tensors_have_otherwise_are_refused_of_either(text):
+    with pytest.raises(Fault, match="of an array is not"):
+        run(text, 3.0, 4.0, True)
+    assert number("np.array([1.0, 3.0]).std() + x.var(correction=0)", 3.0, 4.0) == 1.0
+    assert number("torch.stack([x, y]).var()", 3.0, 4.0) == 0.5  # a run later: PyTorch's
