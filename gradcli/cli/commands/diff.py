@@ -82,9 +82,9 @@ def diff(ctx: typer.Context, **given: Any) -> None:
         "taylor order", "taylor code", "taylor at", "taylor of", "along of", "structured of",
         "along wrt",
     ):  # fmt: skip
-        said = [f"--{name}" for name in apart.split() if here[name]]
-        if len(said) > 1:
-            raise ValueFault("E0907", f"{said[0]} and {said[1]} exclude each other")
+        both = [f"--{name}" for name in apart.split() if here[name]]
+        if len(both) > 1:
+            raise ValueFault("E0907", f"{both[0]} and {both[1]} exclude each other")
     source, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
     limits = inputs.limits(asked.max_steps, asked.max_mem)
     watchdog.start(inputs.read_seconds(asked.timeout), limits.memory or 0)

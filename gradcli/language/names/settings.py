@@ -109,7 +109,7 @@ def arrays_lead() -> None:
 def plain_tensor(value: Any, name: str) -> Any:
     """``value``, whose method ``name`` is called. Raises TypeFault (E0303) for one of ``OTHERWISE``
     of a tensor that may stand for an array."""
-    if _leading.get() and getattr(value, "__gradcli_rank__", 0) and not hasattr(value, "of_numpy"):
+    if _leading.get() and hasattr(value, "__gradcli_rank__") and not hasattr(value, "of_numpy"):
         said = f"{name}() of an array is not {name}() of a tensor, and this may be either"
         raise bad_type(said, help=f"write np.{name}(x) for NumPy's, torch.{name} for PyTorch's")
     return value
