@@ -114,14 +114,17 @@ def rank_of(value: Any) -> int:
 
 def holds_traced(value: Any) -> bool:
     """Whether a value, or an entry of nested lists, has a gradient or a tangent to come back to."""
+    return holds(value, lambda one: one.requires_grad if isinstance(one, Plain) else rank_of(one))
+
+
+def holds(value: Any, test: Callable[[Any], Any]) -> bool:
+    """Whether a test is true of a value that is no number, or of one in nested lists."""
     work = [value]
     while work:
         one = work.pop()
         if one.__class__ in _LISTS:
             work += one
-        elif one.__class__ not in _NUMBERS and (
-            one.requires_grad if isinstance(one, Plain) else rank_of(one)
-        ):
+        elif one.__class__ not in _NUMBERS and test(one):
             return True
     return False
 

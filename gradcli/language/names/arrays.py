@@ -190,14 +190,8 @@ def _is_traced(value: Any) -> bool:
 
 def _holds_traced(value: Any) -> bool:
     """Whether a value is traced, or a list of such; in a list of lists too."""
-    work = [check_nested(value) if value.__class__ in (list, tuple) else value]
-    while work:
-        one = work.pop()
-        if _is_traced(one):
-            return True
-        if one.__class__ in (list, tuple):
-            work += one
-    return False
+    value = check_nested(value) if value.__class__ in (list, tuple) else value
+    return argument_checks.holds(value, _is_traced)
 
 
 def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
