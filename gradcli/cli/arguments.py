@@ -85,26 +85,37 @@ def invoke(
     return result if isinstance(result, int) else 0
 
 
-def _declared(command: Any) -> tuple[set[str], set[str]]:
-    """The option names that stand alone, and those that take a value."""
+def _declared(command: Any) -> tuple[set[str], dict[str, str]]:
+    """The option names that stand alone, and those that take a value with the option that each is
+    a name of: none where that may be given several times."""
     flags = {"--help", "-h"}
-    takers: set[str] = set()
+    takers: dict[str, str] = {}
     for param in command.params:
         for spelled in (*param.opts, *param.secondary_opts):
-            if spelled.startswith("-"):
-                (flags if getattr(param, "is_flag", False) else takers).add(spelled)
+            if spelled.startswith("-") and getattr(param, "is_flag", False):
+                flags.add(spelled)
+            elif spelled.startswith("-"):
+                takers[spelled] = "" if param.multiple else param.name
     return flags, takers
 
 
 def split(
-    args: Sequence[str], flags: set[str], takers: set[str], variables: Variables
+    args: Sequence[str], flags: set[str], takers: Mapping[str, str], variables: Variables
 ) -> list[str]:
     """``args`` for Typer: options first, then ``--`` and the words; variables go aside.
 
     Raises ValueFault: E0902 (neither option nor possible variable), E0908 (a value is missing),
-    E0909 (a variable given twice).
+    E0909 (a variable given twice, or an option that takes one value).
     """
     options: list[str] = []
+    once: set[str] = set()
+
+    def take(name: str, *said: str) -> None:
+        if takers[name] in once:
+            raise ValueFault("E0909", f"{name} is given twice", help="give each option once")
+        once.update(filter(None, [takers[name]]))
+        options.extend(said)
+
     words: list[str] = []
     rest = iter(args)
     for arg in rest:
@@ -123,7 +134,7 @@ def split(
                     raise _no_value(name, name in takers, variables)
                 value = found
             if name in takers:
-                options.append(f"{name}={value}")
+                take(name, f"{name}={value}")
             else:
                 _give(name[2:], value, variables)
         elif arg in flags:
@@ -132,7 +143,7 @@ def split(
             value = next(rest, None)  # type: ignore[assignment]
             if value is None:
                 raise _no_value(arg, True, variables)
-            options += [arg, value]
+            take(arg, arg, value)
         elif words and len(arg) == 2 and arg[0] == "-" and _is_name(arg[1]):
             raise ValueFault(
                 "E0902", f"{arg} is no option", help=f"a variable takes two dashes: -{arg} VALUE"
@@ -153,6 +164,23 @@ def _give(name: str, value: str, variables: Variables) -> None:
     if any(name == other for other, _ in variables.given):
         raise ValueFault("E0909", f"--{name} is given twice", help="give each variable once")
     variables.given.append((name, value))
+
+
+def assigned(option: str, items: Sequence[str] | None) -> dict[str, str]:
+    """What ``NAME=VALUE`` of an option that may be repeated gives each name.
+
+    Raises ValueFault: E0907 (no such pair), E0909 (a name given twice).
+    """
+    found: dict[str, str] = {}
+    for item in items or ():
+        name, equals, value = item.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise ValueFault("E0907", f"{option} {item}: write {option} NAME=VALUE")
+        if name in found:
+            raise ValueFault("E0909", f"{option} {name} is given twice", help="give each name once")
+        found[name] = value
+    return found
 
 
 def _no_value(name: str, is_option: bool, variables: Variables) -> ValueFault:

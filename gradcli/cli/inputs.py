@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli import output, watchdog
-from gradcli.cli.arguments import Variables, no_choice, unknown
+from gradcli.cli.arguments import Variables, assigned, no_choice, unknown
 from gradcli.cli.streams import opened, standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
@@ -184,14 +184,14 @@ def given_texts(
     """The texts of the variables, from flags and ``--set``.
 
     One that a file does not read is a note; of a formula, which stands on the command line, and
-    where a name is near, it is an error. Raises ValueFault (E0902, E0907).
+    where a name is near, it is an error. Raises ValueFault (E0902, E0907, E0909).
     """
     texts = dict(variables.given)
-    for item in given or ():
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise ValueFault("E0907", f"--set {item}: write --set NAME=VALUE")
-        texts[name.strip()] = value
+    for name, value in assigned("--set", given).items():
+        if name in texts:
+            said = f"--{name} and --set {name} give one variable"
+            raise ValueFault("E0909", said, help="give each variable once")
+        texts[name] = value
     for name in list(texts):
         if not program.takes(name):
             if name in program.names.bound:

@@ -461,6 +461,7 @@ def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFaul
         f"{_shown(off[1])} by the formula, {_shown(off[2])} by the engine"
     )
     mend = "gradcli grad gives the gradient at numbers; please report this expression"
+    mend += ", unless it reads a clock or draws random numbers"
     return RuntimeFault(WITHHELD, said, help=mend, notes=(f"the formula was {text.key}",))
 
 

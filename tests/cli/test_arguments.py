@@ -13,7 +13,7 @@ from gradcli.ops.errors import ValueFault
 from tests.support.families import family
 
 FLAGS = {"--json", "--help", "-h"}
-TAKERS = {"--wrt", "-e", "--set"}
+TAKERS = {"--wrt": "wrt", "-e": "", "--set": ""}
 
 
 def sorted_args(*args):
@@ -103,8 +103,34 @@ def test_a_command_without_variables_refuses_one(cli, command):
 
 @family("words", [
      "fmt x --color blue", "diff x --color blue", "diff x --timeout -1", "diff x --range 0,1",
-     "fmt no.grad"],
+     "fmt no.grad", "diff x --around 1"],
 )  # fmt: skip
 def test_an_option_that_says_nothing_is_refused(cli, words):
     found = cli(*words.split())
     assert found.code == 2 and found.err.startswith("error[E090") and words.split()[-1] in found.err
+
+
+@family("words, code", [
+    ("grad x*y --x 1 --y 2 --wrt x --wrt y", "E0909"), ("eval x -f a.grad --file b.grad", "E0909"),
+    ("grad x --x 1 --dtype float32 --dtype=float64", "E0909"), ("eval x --x 1 --set x=2", "E0909"),
+    ("eval x --set x=1 --set x=2", "E0909"),
+    ("jvp x*y --x 1 --y 2 --along x=1 --along x=2", "E0909"),
+    ("hvp x --x 1 --along 1 --along 2", "E0909"), ("diff x*y --at x=1 --at x=2 --at y=3", "E0909"),
+    ("diff x*y --along x=a --along x=b", "E0909"), ("diff x*y --at x=1", "E0202"),
+    ("diff x**3 --taylor 2 --order 2", "E0907"), ("diff x**3 --taylor 2 --at x=2", "E0907"),
+    ("diff x**3 --taylor 2 --code numpy", "E0907"), ("diff x**3*y --along x=1 --wrt y", "E0907"),
+    ("diff x**3 --code numpy --at x=2", "E0907"),
+    ("diff sum(x**3) --x vector:3 --at x=1,2", "E0912"),
+    ("diff sum(x**3) --x vector --at x=5", "E0912"),
+    ("diff sum(x)*sum(y) --x vector:n --y vector:n --at x=1,2 --at y=1,2,3", "E0912"),
+])  # fmt: skip
+def test_no_value_is_left_out_without_a_word(cli, words, code):
+    found = cli(*words.split())
+    assert found.code and found.err.startswith(f"error[{code}]")
+
+
+def test_what_may_be_repeated(cli):
+    assert (
+        cli("eval", "-e", "z = x*y", "-e", "z", "--set", "x=2", "--set", "y=3").out == "value  6\n"
+    )
+    assert cli("jvp", "x*y", "--x", "1", "--y", "2", "--along", "x=1", "--along", "y=1").code == 0

@@ -100,3 +100,10 @@ def test_errors(cli, argv, code, said):
 def test_steps_that_grow_tenfold_stay_floats(cli):
     done = cli("minimize", "x", "--x", "1.0")
     assert done.code == 1 and "without end" in done.err
+
+
+def test_a_start_that_counts_as_the_minimum_is_said(cli):
+    found = cli("minimize", "1e-9*(x-3)**2", "--x", "1")
+    assert "warning: nothing was moved: the gradient at the start, 4e-09, is small" in found.err
+    for words in (["1e-9*(x-3)**2", "--x", "1", "--tolerance", "1e-12"], ["(x-3)**2", "--x", "3"]):
+        assert cli("minimize", *words).err == ""

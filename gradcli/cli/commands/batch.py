@@ -15,7 +15,7 @@ import typer
 
 from gradcli import __version__
 from gradcli.cli import inputs, options
-from gradcli.cli.arguments import no_choice
+from gradcli.cli.arguments import assigned, no_choice
 from gradcli.cli.options import entry
 from gradcli.cli.output import write_record
 from gradcli.cli.streams import opened, standard_input, unwritable
@@ -236,15 +236,8 @@ def _names(flag: str, text: str | None) -> list[str] | None:
 
 
 def _constants(given: Sequence[str], dtype: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for item in given:
-        name, equals, value = item.partition("=")
-        if not equals or not name.strip():
-            raise ValueFault("E0907", f"--const {item}: write --const NAME=VALUE")
-        if name.strip() in found:
-            raise ValueFault("E0909", f"--const {name.strip()} is given twice")
-        found[name.strip()] = inputs.read_flag(name.strip(), value, dtype)
-    return found
+    texts = assigned("--const", given)
+    return {name: inputs.read_flag(name, text, dtype) for name, text in texts.items()}
 
 
 def _executor(asked: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gradcli.cli import inputs, options, output, watchdog
+from gradcli.cli.arguments import assigned
 from gradcli.cli.options import entry
 from gradcli.display.records import tensor_record
 from gradcli.display.values import show_rows, show_value
@@ -34,7 +35,7 @@ OPTIONS: options.Group = {
     "wrt": entry(
         "--wrt", "By these; with --order 2, x,y is the mixed one: by x, then by y.", "NAMES"
     ),
-    "order": entry("--order", "Differentiate N times.", "N", 1),
+    "order": entry("--order", "Differentiate N times (default 1).", "N", kind=int),
     "along": entry(
         "--along", "In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
         "NAME=V", kind=list[str],
@@ -46,7 +47,7 @@ OPTIONS: options.Group = {
     "zeros": entry("--zeros", "Where the derivative is zero (one scalar variable).", default=False),
     "range": entry("--range", "Look for zeros from A to B (default -10,10).", "A,B"),
     "taylor": entry("--taylor", "The Taylor series to order N instead.", "N", kind=int),
-    "around": entry("--around", "The point of the series: 0, pi/2, a.", "A", "0"),
+    "around": entry("--around", "The point of the series: 0 (default), pi/2, a.", "A"),
     "let": entry("--let/--no-let", "Name what stands twice (not in JSON).", default=True),
     "latex": entry("--latex", "Write LaTeX.", default=False),
     "code": entry("--code", "Write a function: numpy, torch or jax.", "LIBRARY"),
@@ -72,22 +73,28 @@ def diff(ctx: typer.Context, **given: Any) -> None:
         said = f"--range {asked.range}: without --zeros nothing is looked for"
         mend = "--zeros --range A,B looks for zeros of the derivative from A to B"
         raise ValueFault("E0907", said, help=mend)
-    _exclusive(
-        ("--along", bool(asked.along)), ("--structured", asked.structured),
-        ("--taylor", asked.taylor is not None), ("--zeros", asked.zeros),
-    )  # fmt: skip
-    written = ("--latex", asked.latex), ("--code", asked.code is not None)
-    _exclusive(*written, ("--json", asked.json))
-    _exclusive(("--zeros", asked.zeros), *written)
+    if asked.around is not None and asked.taylor is None:
+        mend = "--taylor N --around A is the series to order N at A"
+        raise ValueFault("E0907", f"--around {asked.around}: there is no series", help=mend)
+    here = {name: getattr(asked, name) not in (None, False) for name in OPTIONS}
+    for apart in (
+        "along structured taylor zeros", "latex code json", "zeros latex code", "at latex code",
+        "taylor order", "taylor code", "taylor at", "taylor of", "along of", "structured of",
+        "along wrt",
+    ):  # fmt: skip
+        both = [f"--{name}" for name in apart.split() if here[name]]
+        if len(both) > 1:
+            raise ValueFault("E0907", f"{both[0]} and {both[1]} exclude each other")
     source, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
     limits = inputs.limits(asked.max_steps, asked.max_mem)
     watchdog.start(inputs.read_seconds(asked.timeout), limits.memory or 0)
     job = _Job(prepare(source, mode), limits)
     job.read(inputs.given_texts(job.program, ctx.obj, asked.given), asked.at or ())
     if asked.taylor is not None:
-        return job.taylor(asked.wrt, asked.taylor, asked.around, asked.json, asked.latex)
-    result = job.result(asked.wrt, asked.order, asked.along or (), asked.structured, asked.of)
-    found = None if asked.zeros else job.evaluated(result, asked.structured)
+        return job.taylor(asked.wrt, asked.taylor, asked.around or "0", asked.json, asked.latex)
+    order = 1 if asked.order is None else asked.order
+    result = job.result(asked.wrt, order, asked.along or (), asked.structured, asked.of)
+    found = None if asked.zeros else job.evaluated(result, asked.structured, bool(asked.at))
     looked = job.zeros(result, asked.range) if asked.zeros else None
     if asked.code is not None:
         return say(result.code(asked.code), "#", result, constants=False)
@@ -103,13 +110,6 @@ def diff(ctx: typer.Context, **given: Any) -> None:
     if asked.json:
         return write_json(result, found, looked, job)
     return write_text(result, found, looked, job, asked.let, digits)
-
-
-def _exclusive(*given: tuple[str, bool]) -> None:
-    """Raises ValueFault (E0907) where two options ask for different answers."""
-    said = [name for name, here in given if here]
-    if len(said) > 1:
-        raise ValueFault("E0907", f"{said[0]} and {said[1]} exclude each other")
 
 
 class _Job:
@@ -132,16 +132,18 @@ class _Job:
         """Whether the expression itself is NaN at the values."""
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
-        """Declarations and values of variables, from their flags and from --at."""
+        """Declarations and values of variables, from their flags and from --at.
+
+        Raises ValueFault: E0901, E0909, E0910, E0912 (a value of another shape than declared).
+        """
         for name, text in texts.items():
             if declares(text):
                 self.declared[name] = text
             else:
                 self.values[name] = _value(name, text)
-        for item in at:
-            name, value = _pair("--at", item)
+        for name, value in _pairs("--at", at).items():
             if not self.program.takes(name):
-                said = f"--at {item}: the expression has no variable {name!r}"
+                said = f"--at {name}={value}: the expression has no variable {name!r}"
                 mend = f"its variables: {', '.join(self.program.free) or 'none'}"
                 raise ValueFault("E0910", said, help=mend)
             try:
@@ -149,12 +151,22 @@ class _Job:
             except Fault as fault:
                 if fault.code != "E0202":
                     raise
-                raise ValueFault("E0901", f"--at {item}: {value!r} is not a value") from None
+                said = f"--at {name}={value}: {value!r} is not a value"
+                raise ValueFault("E0901", said) from None
         for name, value in self.values.items():
             as_reals(name, value)
             if name not in self.declared:
                 self.declared[name] = Declaration.of_shape(np.shape(value))
         self.declared = dict(declared_as(self.declared))
+        sizes: dict[str, int] = {}
+        for name, value in self.values.items():
+            kind, shape = self.declared[name], np.shape(value)
+            fits = kind.rank == len(shape) and all(
+                size == (int(dim) if dim.isdigit() else sizes.setdefault(dim, size))
+                for dim, size in zip(kind.dims, shape, strict=False)
+            )
+            if not fits:
+                raise ValueFault("E0912", f"{name} is a {kind}, and its value has shape {shape}")
 
     def result(
         self, wrt: str | None, order: int, along: Sequence[str], structured: bool, of: str | None
@@ -198,8 +210,7 @@ class _Job:
     def named(self, along: Sequence[str]) -> dict[str, str]:
         """The name of each direction; one given by its values is called dx."""
         found: dict[str, str] = {}
-        for item in along:
-            name, text = _pair("--along", item)
+        for name, text in _pairs("--along", along).items():
             if text.isidentifier() and text not in self.program.names.outer:
                 found[name] = text
                 continue
@@ -217,8 +228,9 @@ class _Job:
         often = "" if order == 1 else "twice " if order == 2 else f"{order} times "
         return f"{often}along " + ", ".join(f"{k} = {d}" for k, d in self.along.items())
 
-    def evaluated(self, result: Any, formula_alone: bool) -> Mapping[str, Any] | None:
-        """The derivatives at the given values, where all that they need is given.
+    def evaluated(self, result: Any, formula_alone: bool, at: bool) -> Mapping[str, Any] | None:
+        """The derivatives at the given values, where all that they need is given; else an error
+        (E0202) where that is asked for.
 
         Where rounding spoils a formula's value it is the engine's, unless ``formula_alone``.
         """
@@ -229,6 +241,10 @@ class _Job:
             name for text in result.derivatives.values() for name in prepare(text).free
         } - result.sizes  # fmt: skip
         if not needed <= have.keys():
+            if at:
+                missing = ", ".join(sorted(needed - have.keys()))
+                mend = f"add --at {missing.split(',')[0]}=VALUE"
+                raise ValueFault("E0202", f"--at: no value for {missing}", help=mend)
             return None
         self.undefined = result.undefined(**have)
         if formula_alone:
@@ -315,15 +331,14 @@ def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
     return ValueFault("E0901", said, help=mend)
 
 
-def _pair(option: str, item: str) -> tuple[str, str]:
-    name, equals, value = item.partition("=")
-    if not equals or not value.strip():
-        raise ValueFault("E0907", f"{option} {item}: write {option} NAME=VALUE")
-    parts = re.split(r"[,;]\s*(?=[^\W\d]\w*\s*=)", item)
-    if len(parts) > 1:
-        mend = " ".join(f"{option} {part.strip()}" for part in parts)
-        raise ValueFault("E0907", f"{option} {item}: one variable at a time", help=mend)
-    return name.strip(), value.strip()
+def _pairs(option: str, items: Sequence[str]) -> dict[str, str]:
+    found = assigned(option, items)
+    for item in items:
+        parts = re.split(r"[,;]\s*(?=[^\W\d]\w*\s*=)", item)
+        if len(parts) > 1:
+            mend = " ".join(f"{option} {part.strip()}" for part in parts)
+            raise ValueFault("E0907", f"{option} {item}: one variable at a time", help=mend)
+    return {name: text.strip() for name, text in found.items()}
 
 
 def _interval(span: str | None) -> tuple[float, float] | None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import gradcli.transforms as transforms
 from gradcli.cli import inputs, options, runner
+from gradcli.cli.arguments import assigned
 from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent, severed
 from gradcli.cli.job import Job
 from gradcli.cli.jumps import jumps
@@ -69,18 +70,18 @@ def hvp(
 def _directions(along: list[str] | None, job: Job) -> tuple[list[str], tuple, tuple]:
     """The variables of ``--along``, their values and tangents.
 
-    Raises ValueFault (E0907, E0910, E0912).
+    Raises ValueFault (E0907, E0909, E0910, E0912).
     """
     if not along:
         name = job.wanted[0] if job.wanted else "x"
         raise ValueFault("E0907", "there is no direction", help=f"add --along {name}=VALUE")
     found = {}
-    for item in along:
-        name, equals, text = item.partition("=")
-        if not equals and len(job.leaves) == 1:  # the only variable need not be named
-            (name,), text = job.leaves, item
-        elif not equals or name not in job.leaves:
-            said = f"--along {item}: no variable {name!r} has a value"
+    if len(job.leaves) == 1:  # the only variable need not be named
+        (only,) = job.leaves
+        along = [item if "=" in item else f"{only}={item}" for item in along]
+    for name, text in assigned("--along", along).items():
+        if name not in job.leaves:
+            said = f"--along {name}={text}: no variable {name!r} has a value"
             raise ValueFault("E0910", said, help="write --along NAME=VALUE")
         leaf = job.leaves[name]
         array = inputs.read_flag(f"along {name}", text, leaf.dtype)

@@ -70,6 +70,9 @@ def minimize(
         "evaluations": found.evaluations, "gradient": found.gradient,
     }  # fmt: skip
     warnings = [] if found.converged else [found.said]
+    if found.converged and not found.steps and found.gradient:
+        said = f"nothing was moved: the gradient at the start, {found.gradient:.3g}, is small;"
+        warnings.append(f"{said} a --tolerance below it goes on")
     if found.converged and (beside := _smaller(job, found)) is not None:
         warnings.append(f"{beside} has a smaller value: a saddle, or no minimum yet")
     if job.emit("minimize", parts, record, warnings) == "text" and found.converged:

@@ -886,7 +886,8 @@ class Lowerer:
         if lazy:
             # The first items are asked for now, as Python does, and the others one by one.
             give = ast.Expr(ast.Yield(element.code))
-            body = self.loops(self.name("items"), parts, stores, [*element_body, give])
+            items = self.call("h_steps", self.name("items"))
+            body = self.loops(items, parts, stores, [*element_body, give])
             self.add(self.function(name, arguments(["items"]), body, deep=False))
             made = self.call(name, self.call("h_iterate", first.code))
             return Value(self.call("h_generator", made, first.code), first.depth + 2)
@@ -895,9 +896,9 @@ class Lowerer:
         inner = [*element_body, ast.Expr(append)]
         start = self.assign(made_list, ast.List([], LOAD))
         if in_place:
-            self.add(start, *self.loops(first.code, parts, stores, inner))
+            self.add(start, *self.loops(self.walked(first.code), parts, stores, inner))
             return Value(self.name(name), 1)
-        body = [start, *self.loops(self.name("items"), parts, stores, inner)]
+        body = [start, *self.loops(self.walked(self.name("items")), parts, stores, inner)]
         generator, self.generator = self.generator, False
         leave = self.leave(self.name("made"))
         self.generator = generator
@@ -919,12 +920,12 @@ class Lowerer:
     def loops(
         self, items: ast.expr, parts: list, stores: list, inner: list[ast.stmt]
     ) -> list[ast.stmt]:
-        """A comprehension as loops with ``inner`` in their midst."""
+        """A comprehension as loops with ``inner`` in their midst, the first one over ``items``."""
         for i, (_, before, value, conditions) in reversed(list(enumerate(parts))):
             for condition_body, condition in reversed(conditions):
                 inner = [*condition_body, ast.If(condition.code, inner, [])]
             target, stored = stores[i]
-            walked = self.walked(items if i == 0 else value.code)
+            walked = items if i == 0 else self.walked(value.code)
             inner = [*before, ast.For(target, walked, [*stored, *inner], [])]
         return inner
 

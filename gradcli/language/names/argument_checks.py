@@ -75,7 +75,7 @@ def checked_data(value: Any, name: str) -> Any:
         return float(value) if value.bit_length() > 63 else value
     if kind in _HEAVY:
         return tensor_of(value)
-    if isinstance(value, str) or (callable(value) and not getattr(value, "__gradcli_rank__", 0)):
+    if isinstance(value, str) or (callable(value) and not rank_of(value)):
         said = f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}"
         raise bad_type(said, help="it takes tensors, numbers and lists of numbers")
     return value
@@ -84,24 +84,49 @@ def checked_data(value: Any, name: str) -> Any:
 def tensor_of(value: Any) -> Tensor:
     """A list of numbers as a tensor, its size known first; gradients lead to the tensors in it."""
     lists = bounded_lists(value)
+    return stacked(lists) if holds_traced(lists) else factories.tensor(lists)
+
+
+def stacked(lists: Any, whole: bool = False) -> Any:
+    """Nested lists of numbers and of tensors of one shape, joined; those of one entry count as
+    numbers, unless they stay ``whole``.
+    """
     shape, entries = [], [lists]
     while entries and all(one.__class__ in _LISTS for one in entries):
         shape.append(len(entries[0]))
         if any(len(one) != shape[-1] for one in entries):
             break
         entries = [entry for one in entries for entry in one]
-    if not any(map(in_graph, entries)) or any(one.__class__ in _LISTS for one in entries):
-        return factories.tensor(lists)
-    parts = [factories.as_tensor(entry) for entry in entries]
-    if any(part.numel() != 1 for part in parts):
-        return factories.tensor(lists)  # which says so
-    whole: Tensor = OPERATORS["stack"](*(part.reshape(()) for part in parts))
-    return whole.reshape(shape)
+    if any(one.__class__ in _LISTS for one in entries):
+        return factories.tensor(lists)  # which says what is ragged
+    parts = [entry if rank_of(entry) else factories.as_tensor(entry) for entry in entries]
+    if not whole:
+        parts = [one.reshape(()) if isinstance(one, Tensor) and one.numel() == 1 else one
+                 for one in parts]  # fmt: skip
+    joined = OPERATORS["stack"](*parts)
+    return joined if len(shape) == 1 else OPERATORS["reshape"](joined, (*shape, *joined.shape[1:]))
 
 
-def in_graph(value: Any) -> bool:
-    """Whether a value is a tensor with a gradient or a tangent to come back to."""
-    return isinstance(value, Tensor) and (value.requires_grad or not isinstance(value, Plain))
+def rank_of(value: Any) -> int:
+    """More than 0 for a tensor, and for what stands for one."""
+    return getattr(value, "__gradcli_rank__", 0)
+
+
+def holds_traced(value: Any) -> bool:
+    """Whether a value, or an entry of nested lists, has a gradient or a tangent to come back to."""
+    return holds(value, lambda one: one.requires_grad if isinstance(one, Plain) else rank_of(one))
+
+
+def holds(value: Any, test: Callable[[Any], Any]) -> bool:
+    """Whether a test is true of a value that is no number, or of one in nested lists."""
+    work = [value]
+    while work:
+        one = work.pop()
+        if one.__class__ in _LISTS:
+            work += one
+        elif one.__class__ not in _NUMBERS and test(one):
+            return True
+    return False
 
 
 def bounded_lists(value: Any) -> Any:
@@ -398,14 +423,14 @@ def _composed_tensors(values: Any, function: str) -> Any:
     for i, value in enumerate(values):
         if value.__class__ is not Tensor:
             check_nested(value) if value.__class__ in _HEAVY else checked_data(value, function)
-            values[i] = value if getattr(value, "__gradcli_rank__", 0) else tensor_of(value)
+            values[i] = value if rank_of(value) else tensor_of(value)
     return values
 
 
 def _of_numbers(function: Callable, order: tuple, given: list, options: dict) -> Any:
     """The call with a number first: a tensor of it among tensors, else a number comes out."""
     named = [*zip(order, given, strict=False), *options.items()]
-    among = [k in DATA for k, v in named if getattr(v, "__gradcli_rank__", 0)]
+    among = [k in DATA for k, v in named if rank_of(v)]
     if any(among):
         given[0] = factories.tensor(given[0])
         return function(*given, **options)

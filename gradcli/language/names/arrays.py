@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.creation import factories
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
@@ -22,17 +23,19 @@ from gradcli.language.names.numpy_meanings import MEANINGS
 from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
 from gradcli.ops.declaration.infix import METHODS as SIGNS
-from gradcli.ops.errors import bad_type
-from gradcli.ops.memory_budget import charge
+from gradcli.ops.errors import Fault, bad_type
+from gradcli.ops.memory_budget import charge, charge_shape
+from gradcli.ops.operator import OPERATORS
 
 
 class NumpyArray(Tensor):
     """An array: a tensor outside every graph that behaves as ``numpy.ndarray`` does."""
 
     __slots__ = ()
+    of_numpy = True
 
     def __repr__(self) -> str:
-        return repr(self.array[()] if not self.array.ndim else self.array)
+        return repr(self.array)
 
     def __str__(self) -> str:
         return str(self.array)
@@ -86,12 +89,11 @@ def array_of(found: Any) -> Any:
         return bool(found)
     if not isinstance(found, np.ndarray | np.generic):
         return found
-    array = np.asarray(found)
-    if array.dtype.kind not in "biufc":
+    if found.dtype.kind not in "biufc":
         raise bad_type("arrays of programs hold numbers", help="np.array([1.0, 2.0])")
-    made = wrap(array, dtypes.dtype_of(array))
+    made = wrap(found, dtypes.dtype_of(found))
     out = object.__new__(NumpyArray)
-    out.array, out._dtype, out.edge, out.meta = made.array, made.dtype, None, made.meta
+    out.array, out._dtype, out.edge, out.meta = found, made.dtype, None, made.meta
     return out
 
 
@@ -111,8 +113,14 @@ def tensor_of(x: Any) -> Tensor:
 
 def _plain(value: Any) -> Any:
     """An argument as NumPy takes it. Raises RuntimeFault (E0404) for a tensor in a graph."""
+    if value.__class__ is NumpyArray:
+        return value.array
     if isinstance(value, Tensor):
-        return value.array if value.__class__ is NumpyArray else np.asarray(value.numpy())
+        try:
+            return np.asarray(value.numpy())
+        except Fault as fault:
+            fault.help = "write np.array([x, y]) of what is computed, or begin with torch.zeros(2)"
+            raise
     if value.__class__ in (list, tuple, range):
         values = check_nested(as_list(value))
         charge(sum(8 * one.array.size for one in values if isinstance(one, Tensor)))
@@ -177,19 +185,13 @@ def _charged(values: list[Any]) -> None:
 
 def _is_traced(value: Any) -> bool:
     """Whether a value is a tensor, or stands for one: what a gradient may be asked of."""
-    return value.__class__ is not NumpyArray and bool(getattr(value, "__gradcli_rank__", False))
+    return value.__class__ is not NumpyArray and argument_checks.rank_of(value) > 0
 
 
 def _holds_traced(value: Any) -> bool:
     """Whether a value is traced, or a list of such; in a list of lists too."""
-    work = [check_nested(value) if value.__class__ in (list, tuple) else value]
-    while work:
-        one = work.pop()
-        if _is_traced(one):
-            return True
-        if one.__class__ in (list, tuple):
-            work += one
-    return False
+    value = check_nested(value) if value.__class__ in (list, tuple) else value
+    return argument_checks.holds(value, _is_traced)
 
 
 def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
@@ -223,26 +225,26 @@ OTHERS = _functions(np, """
     ones_like triu tril argwhere average real imag
 """)  # fmt: skip
 """Functions whose results are no larger than all their arguments, or twice that."""
-METHODS = _functions(np.ndarray, """
+METHODS = """
     sum mean std var min max argmin argmax prod cumsum cumprod reshape ravel flatten transpose
     squeeze dot copy all any round clip argsort nonzero trace swapaxes diagonal
-""")  # fmt: skip
+"""
 
 
-def _method(name: str, function: Callable) -> Callable:
+def _method(name: str) -> Callable:
     def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
-        values = [self.array]
+        values = []
         for a in args:
             sizes = a.__class__ in (tuple, list) and name != "dot"
             values.append(tuple(a) if sizes else _plain(a))
-        _charged(values)
-        return array_of(function(*values, **_options(options)))
+        _charged([self.array, *values])
+        return array_of(getattr(self.array, name)(*values, **_options(options)))
 
     return named(call, name)
 
 
 attributes.CALL[NumpyArray] = {
-    **{name: _method(name, function) for name, function in METHODS.items()},
+    **{name: _method(name) for name in METHODS.split()},
     "astype": lambda self, dtype: array_of(self.array.astype(_options({"dtype": dtype})["dtype"])),
     "sort": lambda self, axis=-1: self.array.sort(axis),
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
@@ -273,6 +275,8 @@ def _operator(name: str, function: Callable) -> Callable:
 
 def _in_place(function: Callable) -> Callable:
     def apply(self: NumpyArray, other: Any) -> Any:
+        if isinstance(self.array, np.generic):
+            return NotImplemented  # a number does not change: what has its name is a new one
         self.array = function(self.array, _plain(other))
         return self
 
@@ -333,23 +337,66 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
         found[name].of_numpy = True  # no operator has this name
         if found[name] is not meaning:
             found[name].__wrapped__ = meaning  # has the parameters
-    for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
-        found[name] = _made(names[name])
-    return found
+    found.update({f.__name__: _made(f) for f in (factories.eye, factories.arange)})
+    found["linspace"] = _made(factories.linspace)
+    found.update(empty=_filled(0.0), zeros=_filled(0.0), ones=_filled(1.0))
+    return found | {f.__name__: f for f in (array, asarray, copy, full)}
+
+
+def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
+    """``np.array``: NumPy's of numbers; where a gradient is to come back to a tensor in ``object``,
+    a tensor that leads it there.
+    """
+    lists = argument_checks.bounded_lists(object)
+    options = _options({"dtype": dtype})
+    if not argument_checks.holds_traced(lists):
+        return array_of(np.array(_plain(lists), copy=copy or None, **options))
+    settings.arrays_lead()
+    with dtypes.default_dtype(dtypes.float64):
+        made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)
+    if dtype is not None:
+        made = made.to(_element_type(dtype))
+    return OPERATORS["clone"](made) if copy and made is lists else made
+
+
+def asarray(a: Any, dtype: Any = None) -> Any:
+    """``np.asarray``, which copies only what it has to."""
+    return array(a, dtype, copy=False)
+
+
+def copy(a: Any) -> Any:
+    """``np.copy``."""
+    return array(a)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """``np.full``; a tensor where a gradient is to come back to ``fill_value``."""
+    sizes = factories.sizes_of((shape,), "full")
+    charge_shape(sizes)
+    value = array(fill_value, dtype)
+    if value.__class__ is NumpyArray:
+        return array_of(np.full(sizes, value.array))
+    return OPERATORS["clone"](OPERATORS["expand"](value, sizes))
+
+
+def _filled(value: float) -> Callable:
+    return lambda shape, dtype=dtypes.float64: full(shape, value, dtype)
+
+
+def number_of(dtype: dtypes.DType) -> Callable:
+    """``np.float32``: makes numbers of that type, and names the type as ``dtype=np.float32``."""
+    return named(lambda value=0: array(value, dtype)[()], dtype.name)
 
 
 def _made(make: Callable) -> Callable:
-    """What makes tensors, so that it makes arrays."""
+    """What makes tensors, so that it makes arrays: of float64 where nothing else is asked for."""
+    make = argument_checks.with_checks(make)
 
     def call(*args: Any, **options: Any) -> Any:
         if options.get("dtype") is not None:
             options["dtype"] = _element_type(options["dtype"]) or options["dtype"]
-        if args and isinstance(args[0], Tensor) and args[0].requires_grad:
-            args[0].numpy()  # which says what to write instead
-        made = make(*args, **options)
-        if made.__class__ is Tensor and made.edge is None:
-            return array_of(made.array)
-        return made
+        with dtypes.default_dtype(dtypes.float64):
+            return array_of(make(*args, **options).array)
 
     return named(call, make.__name__)
 

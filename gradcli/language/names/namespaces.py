@@ -287,46 +287,21 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
     """``import numpy``: the same tensors; those made here are float64, as NumPy's arrays are."""
     table = dict(names)
     table.update(methods.COMPOSED)
-    for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
-        table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
-            name, name)))  # fmt: skip
     table.update(max=table["amax"], min=table["amin"], sum=OPERATORS["sum"],
                  abs=Tensor.abs)  # type: ignore[attr-defined]  # fmt: skip
-    for dtype in dtypes.ALL:
-        if dtype.name in table:
-            table[dtype.name] = made = _number_of(dtype)
-            argument_checks.TYPES[made] = dtype
     # Few programs have arrays, and NumPy's functions are many.
     from gradcli.language.names import arrays
 
+    for dtype in dtypes.ALL:
+        if dtype.name in table:
+            table[dtype.name] = made = arrays.number_of(dtype)
+            argument_checks.TYPES[made] = dtype
     table.update(arrays.table(table))
     table["ndarray"] = arrays.NDARRAY
     table["newaxis"] = None
     return Namespace(table, {
         "linalg": lambda: arrays.linalg(_public("linalg")()), "random": arrays.random_table,
     })  # fmt: skip
-
-
-def _wide(make: Callable) -> Callable:
-    """A function that makes float64 where nothing else is asked for."""
-    make = argument_checks.with_checks(make)
-
-    def made(*args: Any, **options: Any) -> Tensor:
-        if options.get("dtype") is not None:
-            return make(*args, **options)
-        with dtypes.default_dtype(dtypes.float64):
-            return make(*args, **options)
-
-    return named(made, make.__name__)
-
-
-def _number_of(dtype: dtypes.DType) -> Callable:
-    """``np.float32``: makes a number of that type, and names the type as ``dtype=np.float32``."""
-
-    def number(value: Any = 0) -> Tensor:
-        return factories.tensor(argument_checks.bounded_lists(value), dtype=dtype)
-
-    return named(number, dtype.name)
 
 
 def math(names: Mapping[str, Any]) -> Namespace:

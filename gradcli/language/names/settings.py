@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from gradcli.engine import dtypes
-from gradcli.ops.errors import bad_argument
+from gradcli.ops.errors import bad_argument, bad_type
 
 _MOST = {"precision": 100, "threshold": 1_000_000, "edgeitems": 1000, "linewidth": 100_000}
 
@@ -93,3 +93,23 @@ def put_back(keep: bool = False) -> None:
         for _, undo in changed:
             if not keep:
                 undo()
+
+
+_leading: ContextVar[bool] = ContextVar("leading", default=False)
+OTHERWISE = ("std", "var", "repeat")
+"""Methods of arrays that are something else of tensors."""
+
+
+def arrays_lead() -> None:
+    """The run has made a tensor where NumPy would have an array."""
+    _leading.set(True)
+    undone("leading", lambda: _leading.set(False))  # type: ignore[arg-type]
+
+
+def plain_tensor(value: Any, name: str) -> Any:
+    """``value``, whose method ``name`` is called. Raises TypeFault (E0303) for one of ``OTHERWISE``
+    of a tensor that may stand for an array."""
+    if _leading.get() and hasattr(value, "__gradcli_rank__") and not hasattr(value, "of_numpy"):
+        said = f"{name}() of an array is not {name}() of a tensor, and this may be either"
+        raise bad_type(said, help=f"write np.{name}(x) for NumPy's, torch.{name} for PyTorch's")
+    return value

@@ -36,6 +36,7 @@ from gradcli.language.names import (
     mappings,
     printing,
     records,
+    settings,
     showing,
 )
 from gradcli.language.names.argument_checks import method_with_checks, with_checks
@@ -178,6 +179,10 @@ def _made_caller(name: str, count: int | None) -> Callable:
             return checked(value, *args, **options)
         return plain(attribute(value, name))(*args, **options)
 
+    if name in settings.OTHERWISE:
+        return lambda value, /, *args, **options: with_any(
+            settings.plain_tensor(value, name), *args, **options
+        )
     return without if count == 0 else with_one if count == 1 else with_any
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+
 import numpy as np
 import pytest
 
@@ -106,6 +109,11 @@ def gradient(text):
     "np.transpose([[x, y]])[1, 0]", "np.gradient([x, y, x*y])[1]", "np.split([x, y], 2)[0].sum()",
     "np.dot([[x, y], [y, 1]], [x, 2]).sum()", "np.linalg.det([[x, y], [y, 1]])",
     "np.linalg.solve([[x, 1], [y, 5]], [y, 1]).sum()", "np.hypot([x], y).sum()",
+    "np.array([x, y*y]).sum()", "np.array([[x, y], [y, 1]])[0] @ np.array((y, x), float)",
+    "np.asarray([x, 1, y])[::2].prod()", "np.array(np.array([x, y])).prod()", "np.copy([x, y])[0]",
+    "np.float64(x)*np.float64(y)", "np.float64([x, y]).prod()", "np.asarray(x)*y",
+    "np.array([np.stack([x, y]), np.array([y, 1])])[:, 0].prod()", "np.mean([[x], [y]], 0)[0]",
+    "np.sum([np.array([x, y]), np.array([y, 2])])", "np.full((2, 1), x*y).sum()",
 ])  # fmt: skip
 def test_gradients_lead_through_lists(text):
     h = 1e-6
@@ -143,12 +151,15 @@ def test_lists_in_transforms_and_writes_to_what_is_stacked():
         "print(torch.vmap(lambda a: np.ptp([a, 2.0, a*a]))(v).tolist())\n"
         "print(torch.func.jacfwd(lambda a: np.sort([a[0], a[1]*a[0]/2]))(v).tolist())\n"
         "print(torch.func.grad(f)(v).tolist(), torch.func.jvp(f, (v,), (v,))[1].item())\n"
-        "print(np.repeat(v, [1, 0, 2]).tolist())\n",
+        "print(np.repeat(v, [1, 0, 2]).tolist())\n"
+        "def g(x):\n"
+        "    return np.array([x[0], 1.0, x[2]]) @ np.ones(3)*np.full(2, x[1])[1]*np.float64(2)\n"
+        "print(torch.func.jvp(g, (v,), (v,))[1].item(), torch.func.grad(g)(v).tolist())\n",
         "file",
     ).run({}, write=out.append)
     assert "".join(out).splitlines() == [
         "True", "[7.0, 1.0, 2.0]", "[[0.5, 1.5, 0.0], [1.0, 0.0, 0.0]]", "[0.0, 2.0, 2.0] 6.0",
-        "[3.0, 2.0, 2.0]",
+        "[3.0, 2.0, 2.0]", "22.0 [2.0, 12.0, 2.0]",
     ]  # fmt: skip
 
 
@@ -162,3 +173,63 @@ def test_help_names_numpys_parameters(call, said):
     with pytest.raises(Fault) as fault:
         run(call, 1.0, 2.0)
     assert fault.value.help == said
+
+
+def test_an_array_is_numpys():
+    for data in (np.ones((2, 1)), [np.ones(1), np.zeros(1)], [[1, 2], [3, 4]], [True, 2], 3, []):
+        for options in ({}, {"dtype": "float32"}):
+            got, want = TABLE["array"](*given([data]), **options), np.array(data, **options)
+            assert (got.shape, got.array.dtype) == (want.shape, want.dtype)
+    assert TABLE["array"]([gradcli.ones(1, requires_grad=True), gradcli.ones(1)]).shape == (2, 1)
+    for call in (
+        "empty((2, 1), int)",
+        "zeros(3, 'int64')",
+        "ones([2, 1])",
+        "full(2, 1j)",
+        "eye(2)",
+    ):
+        got, want = run(f"np.{call}", 1.0, 2.0)[0], eval(f"np.{call}")
+        assert (got.shape, got.array.dtype) == (want.shape, want.dtype)
+    x = gradcli.ones(2)
+    assert np.shares_memory(TABLE["asarray"](x).array, x.array)
+    assert not np.shares_memory(TABLE["array"](x).array, x.array)
+
+
+def test_numbers_of_arrays_do_not_change_under_another_name():
+    text = """
+import numpy as np
+a = np.array([1.0, 2.0, 3.0])
+sums, s = [], np.float64(0)
+for t in a:
+    s += t
+    sums.append(s)
+most = m = a.max()
+m -= 1
+i = j = np.int64(7)
+i /= 2
+def more(p):
+    p += 1
+    return p
+print(sums, most, m, i, j, more(a[0]), more(a.sum()), a, np.float64(3).copy())
+row = a[:2]
+row += 5
+c = d = np.array(2.5)
+c += 1
+print(repr(a[0]), repr(d), a)
+"""
+    written, out = io.StringIO(), []
+    with contextlib.redirect_stdout(written):
+        exec(text, {})
+    prepare(text, "file").run({}, write=out.append)
+    assert "".join(out) == written.getvalue()
+    assert gradient("s = t = np.float64(3); s += x*y; t *= x; s*t") == [3 * 15 + 3 * 12, 27]
+
+
+@pytest.mark.parametrize("text", [
+    "np.array([x, y]).std()", "(2*np.asarray([x, 1])).var()", "np.full(2, x).repeat(2)",
+])  # fmt: skip
+def test_methods_that_arrays_and_tensors_have_otherwise_are_refused_of_either(text):
+    with pytest.raises(Fault, match="of an array is not"):
+        run(text, 3.0, 4.0, True)
+    assert number("np.array([1.0, 3.0]).std() + x.var(correction=0)", 3.0, 4.0) == 1.0
+    assert number("torch.stack([x, y]).var()", 3.0, 4.0) == 0.5  # a run later: PyTorch's
