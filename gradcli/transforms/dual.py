@@ -37,6 +37,7 @@ from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import through_float32
 from gradcli.engine.record.captures import captured
 from gradcli.engine.record.composite import bottom, in_float32, version_of
+from gradcli.engine.tensor.conversion import warn_of_float
 from gradcli.engine.tensor.storage import References, Slots
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
@@ -407,6 +408,10 @@ class Dual(Layer):
             put_back(self, primal)
         return self
 
+    def __float__(self) -> float:
+        warn_of_float()
+        return float(self.primal)
+
     def __repr__(self) -> str:
         if self.__gradcli_rank__ in running.dual:
             from gradcli.engine.printing import with_tail  # most commands print no tensor
@@ -428,7 +433,7 @@ def _of_primal(name: str, always: bool = False) -> Callable[..., Any]:
 
 for _name in ("numpy", "data_ptr", "storage", "untyped_storage", "__deepcopy__", "__reduce_ex__"):
     setattr(Dual, _name, _of_primal(_name))
-for _name in ("item", "tolist", "__bool__", "__float__", "__int__", "__format__"):  # numbers
+for _name in ("item", "tolist", "__bool__", "__int__", "__format__"):  # numbers
     setattr(Dual, _name, _of_primal(_name, always=True))
 
 

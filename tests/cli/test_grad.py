@@ -110,11 +110,17 @@ def test_complex_values_take_the_asked_precision(cli):
     assert done.code == 2 and "too large for complex64" in done.err
 
 
+@pytest.mark.filterwarnings("always:float:UserWarning")
 def test_what_is_taken_off_the_graph_is_said(cli):
     for text, by in (("float(p)*x", "float"), ("p.item()*x", "item"), ("p.detach()*x", "detach")):
         for command in ("grad", "vjp"):
             done = cli(command, text, "--p", "2", "--x", "3")
-            assert done.err == f"warning: the gradient by p is 0: `{by}` takes it off the graph\n"
+            said = f"the gradient by p is 0: `{by}` takes it off the graph\n"
+            if by == "float":  # where the gradient by p is not 0, too
+                said = "float() of a tensor gives a number, and no gradient or tangent comes back: "
+                said += "compute with the tensor, or write x.detach()\n"
+                done = cli(command, f"{text} + p", "--p", "2", "--x", "3")
+            assert done.err == f"warning: {said}"
         done = cli("check", text, "--p", "2", "--x", "3")
         assert done.code == 1 and f"help: `{by}` takes a value off the graph" in done.err
     assert not cli("grad", "p*x + p.item()", "--p", "2", "--x", "3").err

@@ -14,7 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.own_passes import own_edge
-from gradcli.engine.source_location import warn_once
+from gradcli.engine.source_location import warn, warn_once
 from gradcli.ops import OPERATORS
 from gradcli.ops.dims import format_order, suggested_format
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_argument, bad_type
@@ -41,6 +41,14 @@ def tell_of_lost_parts(given: DType, wanted: DType) -> None:
     """Warn, once, that imaginary parts are lost where complex numbers become real ones."""
     if given.kind == 3 and 0 < wanted.kind < 3:
         warn_once("Casting complex values to real discards the imaginary part")
+
+
+def warn_of_float() -> None:
+    """Warn that a number which ``float`` makes leads no gradient. Not of ``int``: there it is 0."""
+    warn(
+        "float() of a tensor gives a number, and no gradient or tangent comes back: compute with "
+        "the tensor, or write x.detach()"
+    )
 
 
 class Conversions:
@@ -240,6 +248,8 @@ class Numbers:
         return self.array.item()
 
     def __float__(self) -> float:
+        if self.requires_grad:
+            warn_of_float()
         return float(self._real("double"))
 
     def __int__(self) -> int:
@@ -253,6 +263,8 @@ class Numbers:
         return number.real
 
     def __complex__(self) -> complex:
+        if self.requires_grad:
+            warn_of_float()
         return complex(self._number())
 
     def __index__(self) -> int:

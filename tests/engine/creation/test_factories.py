@@ -124,6 +124,16 @@ def test_numpy_of_a_recorded_tensor_says_detach():
         assert t.detach().numpy().shape == (2,)
 
 
+def test_float_of_a_tensor_in_a_graph_warns_that_no_gradient_comes_back():
+    x = torch.tensor(2.5, requires_grad=True)
+    for number in (float, complex, math.sin):
+        with pytest.warns(UserWarning, match="no gradient or tangent comes back"):
+            assert number(x * 2) == number(5.0)
+    with pytest.warns(UserWarning, match="no gradient or tangent comes back"):
+        assert torch.func.jvp(lambda v: float(v) * v, (x.detach(),), (x.detach(),))[1] == 6.25
+    assert (float(x.detach()), int(x), x.item()) == (2.5, 2, 2.5)
+
+
 @family("code", "bhilBHILefdFD")
 def test_numbers_of_numpy_of_every_type_count_as_pythons(code):
     two = np.dtype(code).type(2)
