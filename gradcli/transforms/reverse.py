@@ -1,4 +1,4 @@
-"""Reverse-mode transforms of functions: grad, vjp, jacobian, hessian, hvp.
+"""Reverse-mode transforms of functions: what grad, vjp and the Jacobians stand on.
 
 Functions take and give Tensors, or what stands for them in an enclosing transform: tangents and
 batches. Each transform makes its own leaves, so the caller's tensors are neither changed nor left
@@ -634,17 +634,6 @@ class _Rows:
             self.whole = self.join(*self.kept)
         part = self.whole if end - start == self.size else self.whole[start:end]
         return OPERATORS["reshape"](part, full)
-
-
-def hessian(function: Callable[..., Tensor], primal: Any, create_graph: bool = False) -> Tensor:
-    """The second derivatives of a scalar-valued function of one tensor: shape + shape."""
-
-    def gradient(x: Any) -> Any:
-        out, _, pull = value_and_vjp(function, (x,), True)
-        scalar_only(out)
-        return pull(None)[0]
-
-    return jacobian(gradient, primal, create_graph)
 
 
 def scalar_only(out: Any) -> None:
