@@ -233,11 +233,7 @@ class Module(State):
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules directly inside."""
-        seen = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
+        return self._named("_modules", "", False, True)
 
     def children(self) -> Iterator[Module]:
         """The modules directly inside, without names."""
@@ -321,17 +317,12 @@ class Module(State):
     def apply(self, fn: Callable[[Module], None]) -> Module:
         """Call ``fn`` on every module inside, inner ones first, then on this one."""
         check_ends(self)
-        done = []
-        work: list[tuple[Module, bool]] = [(self, False)]
-        while work:
-            module, entered = work.pop()
-            if entered:
-                done.append(module)
-                continue
+        order, work = [], [self]
+        while work:  # the last ones inside first: all in reverse
+            order.append(module := work.pop())
             step(SHOWN)
-            work.append((module, True))
-            work.extend((m, False) for m in reversed(list(module.children())))
-        for module in done:
+            work.extend(module.children())
+        for module in reversed(order):
             fn(module)
         return self
 
