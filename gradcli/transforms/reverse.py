@@ -28,18 +28,10 @@ from gradcli.engine.backward.api import (
 )
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import before, deliver, first_hook, seen
-from gradcli.engine.backward.traverse import (
-    WHOLE,
-    Cut,
-    Towards,
-    collect,
-    nested,
-    no_history,
-    only_towards,
-)
+from gradcli.engine.backward.traverse import WHOLE, Cut, Towards, nested, no_history, only_towards
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode, next_number, no_grad, refuse_node_hook
-from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more
+from gradcli.engine.graph.node import AccumulateGrad, Freed, collect, keeps_result, more
 from gradcli.engine.graph.own_passes import ENDED, is_around, passes_by
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured

@@ -20,7 +20,8 @@ import itertools
 import re
 import weakref
 from _thread import RLock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
+from operator import attrgetter
 from sys import _getframe
 from types import CodeType
 from typing import Any, ClassVar
@@ -489,3 +490,20 @@ def changed(
     )
     fault.versions = then, version.number  # type: ignore[attr-defined]  # for the command line
     return told(fault, saved=of(node), changed=version.place)
+
+
+by_age = attrgetter("seq")
+
+
+def collect(roots: Sequence[Node], cut: Set[Node] = frozenset()) -> list[Node]:
+    """All nodes and leaves behind ``roots``, youngest first; none of ``cut``, nor what is behind
+    those."""
+    order = list(roots) if len(roots) == 1 else list(set(roots))
+    seen: set[Node | None] = {None, *order, *cut}
+    for node in order:  # which grows
+        for edge in node.edges:
+            if edge not in seen:
+                seen.add(edge)
+                order.append(edge)
+    order.sort(key=by_age, reverse=True)
+    return order
