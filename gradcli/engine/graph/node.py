@@ -297,14 +297,12 @@ class Output(Node):
 
 
 class RemovableHandle:
-    """Removes a registered hook; also usable in ``with``."""
+    """Removes a registered hook, or what was registered with it; also usable in ``with``."""
 
     __slots__ = ("hooks", "id")
     _numbers = itertools.count()
 
-    def __init__(
-        self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any], first: bool = False
-    ) -> None:
+    def __init__(self, hooks: dict[int, Any], hook: Any, first: bool = False) -> None:
         mode.watching = True
         self.hooks = hooks
         self.id = next(self._numbers)
@@ -313,7 +311,7 @@ class RemovableHandle:
         for number in later:
             hooks[number] = hooks.pop(number)
 
-    def hooks_dict_ref(self) -> dict[int, Callable[..., Any]]:
+    def hooks_dict_ref(self) -> dict[int, Any]:
         """The hooks that this one is among."""
         return self.hooks
 
