@@ -14,9 +14,9 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import current, pushing, transformed
 from gradcli.engine.tensor.storage import References
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape, bad_type
+from gradcli.ops.errors import RuntimeFault, bad_shape, bad_type
 from gradcli.transforms.dual import Dual, is_dual
-from gradcli.transforms.func_checks import no_real_tangent
+from gradcli.transforms.func_checks import floating, no_real_tangent
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import lifted
@@ -108,12 +108,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         if not isinstance(value, Tensor):
             raise bad_type(f"make_dual takes tensors, got {type(value).__name__}")
     for name, value in (("primal", tensor), ("tangent", tangent)):
-        if not value.dtype.differentiable:
-            raise ValueFault(
-                "E0404",
-                f"Expected {name} to be floating point or complex, but got: {value.dtype}",
-                help="write x.double(), or give the numbers a decimal point",
-            )
+        floating(name, (value,))
     if current().inference:
         return tensor.view(tensor.shape)
     if is_dual(tensor, max(running.dual)):

@@ -109,23 +109,16 @@ def split(
     """
     options: list[str] = []
     once: set[str] = set()
-
-    def take(name: str, *said: str) -> None:
-        if takers[name] in once:
-            raise ValueFault("E0909", f"{name} is given twice", help="give each option once")
-        once.update(filter(None, [takers[name]]))
-        options.extend(said)
-
     words: list[str] = []
     rest = iter(args)
     for arg in rest:
+        long = arg.startswith("--")
+        name, equals, value = arg.partition("=") if long else (arg, "", "")
         if arg == "--":
             words.extend(rest)
-        elif arg.startswith("--") and len(arg) > 2:
-            name, equals, value = arg.partition("=")
-            if name in flags:
-                options.append(arg)
-                continue
+        elif name in flags:
+            options.append(arg)
+        elif name in takers or long:
             if name not in takers and not _is_name(name[2:]):
                 raise unknown(name[2:], variables)
             if not equals:
@@ -133,17 +126,13 @@ def split(
                 if found is None:
                     raise _no_value(name, name in takers, variables)
                 value = found
-            if name in takers:
-                take(name, f"{name}={value}")
-            else:
+            if name not in takers:
                 _give(name[2:], value, variables)
-        elif arg in flags:
-            options.append(arg)
-        elif arg in takers:
-            value = next(rest, None)  # type: ignore[assignment]
-            if value is None:
-                raise _no_value(arg, True, variables)
-            take(arg, arg, value)
+                continue
+            if takers[name] in once:
+                raise ValueFault("E0909", f"{name} is given twice", help="give each option once")
+            once.update(filter(None, [takers[name]]))
+            options += [name, value]
         elif words and len(arg) == 2 and arg[0] == "-" and _is_name(arg[1]):
             raise ValueFault(
                 "E0902", f"{arg} is no option", help=f"a variable takes two dashes: -{arg} VALUE"

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from gradcli.display.records import tensor_record
 from gradcli.display.values import show_value
 from gradcli.engine.backward.node_values import constant, raw, values_of
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle, more
+from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle, collect, more
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import inert
 from gradcli.ops.operator import is_number
@@ -109,7 +108,7 @@ def watch_gradients(root: Tensor) -> Watched:
     """
     watched = Watched()
     watched.handles = []
-    for node in _behind(root.edge):
+    for node in _behind(root):
         extra = more(node)
         if extra.hooks is None:
             extra.hooks = {}
@@ -121,18 +120,9 @@ def _note(watched: dict, node: Node, g: Tensor) -> None:
     watched[node] = g
 
 
-def _behind(root: Any) -> list[Any]:
-    """The nodes and leaves that ``root`` depends on and itself, oldest first."""
-    if root is None:
-        return []
-    seen = {root}
-    stack = [root]
-    while stack:
-        for edge in stack.pop().edges:
-            if edge is not None and edge not in seen:
-                seen.add(edge)
-                stack.append(edge)
-    return sorted(seen, key=attrgetter("seq"))
+def _behind(root: Tensor) -> list[Node]:
+    """The nodes and leaves that ``root`` depends on, oldest first."""
+    return [] if root.edge is None else collect([root.edge])[::-1]
 
 
 @no_grad()  # a view that nothing may be recorded of has a name, too
@@ -148,7 +138,7 @@ def graph_of(
             with ``retain_graph=True``
     grads   cotangents by node, as ``watch_gradients`` collects them
     """
-    order = _behind(root.edge)
+    order = _behind(root)
     called: dict[Node, str] = {}
     tensors: dict[Node, Tensor] = {}
     constants: dict[int, str] = {}

@@ -7,7 +7,8 @@ mistake that people make; it holds only where it turns one into the other at eve
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -81,11 +82,11 @@ def diagnose(name: str, samples: Sequence[Sample], parts: Parts, enough: float) 
     return None
 
 
-def _always(
-    samples: Sequence[Sample], name: str, enough: float, change: Callable[[Sample], Array | None]
+def _right(
+    name: str, samples: Sequence[Sample], enough: float, changed: Iterable[Array | None]
 ) -> bool:
-    """Whether ``change`` makes the right gradient of what was given, everywhere."""
-    return all(close(change(s), s.right[name], enough) for s in samples)
+    """Whether what was made of the given gradients is the right one, everywhere."""
+    return all(close(c, s.right[name], enough) for c, s in zip(changed, samples, strict=True))
 
 
 def _shape(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
@@ -93,16 +94,12 @@ def _shape(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     given, right = samples[0].given[name].shape, samples[0].right[name].shape
     if given == right:
         return None
-    for order in itertools.permutations(range(len(given))) if len(given) < 5 else ():
-        if _always(samples, name, enough, _permuted(name, order)):
-            return _transposed(order)
+    if (turned := _turned(name, samples, enough)) is not None:
+        return turned
     for axes in _subsets(len(given)):
-
-        def summed(s: Sample, axes: tuple[int, ...] = axes) -> Array | None:
-            found = s.given[name].sum(axis=axes)
-            return found.reshape(right) if found.size == int(np.prod(right)) else None
-
-        if _always(samples, name, enough, summed):
+        sums = [s.given[name].sum(axis=axes) for s in samples]
+        fitted = (v.reshape(right) if v.size == math.prod(right) else None for v in sums)
+        if _right(name, samples, enough, fitted):
             which = " and ".join(map(str, axes))
             return Mistake(
                 "sum", f"a missing sum: over ax{'is' if len(axes) == 1 else 'es'} {which}, to the "
@@ -112,12 +109,14 @@ def _shape(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     return chain or Mistake("shape", f"its shape is {given}; {name} has {right}")
 
 
-def _permuted(name: str, order: Sequence[int]) -> Callable[[Sample], Array]:
-    return lambda s: s.given[name].transpose(order)
-
-
-def _flipped(name: str, axis: int) -> Callable[[Sample], Array]:
-    return lambda s: np.flip(s.given[name], axis)
+def _turned(name: str, samples: Sequence[Sample], enough: float) -> Mistake | None:
+    """The given array has the axes in another order."""
+    ndim = samples[0].given[name].ndim
+    for order in itertools.permutations(range(ndim)) if 1 < ndim < 5 else ():
+        turned = [s.given[name].transpose(order) for s in samples]
+        if _right(name, samples, enough, turned):
+            return _transposed(order)
+    return None
 
 
 def _transposed(order: Sequence[int]) -> Mistake:
@@ -132,13 +131,11 @@ def _subsets(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _plain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
-    if _always(samples, name, enough, lambda s: -s.given[name]):
+    if _right(name, samples, enough, (-s.given[name] for s in samples)):
         return Mistake("sign", "the sign: it is minus the gradient")
-    ndim = samples[0].right[name].ndim
-    for order in itertools.permutations(range(ndim)) if 1 < ndim < 5 else ():
-        if _always(samples, name, enough, _permuted(name, order)):
-            return _transposed(order)
-    factor = _constant_ratio(name, samples, enough)
+    if (turned := _turned(name, samples, enough)) is not None:
+        return turned
+    factor = _constant_ratio([(s.given[name], s.right[name]) for s in samples], enough)
     if factor is None:
         return None
     shown = _number(factor)
@@ -155,13 +152,12 @@ def _plain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     return Mistake("factor", f"a factor: it is {_number(1 / factor)} times too large")
 
 
-def _constant_ratio(name: str, samples: Sequence[Sample], enough: float) -> float | None:
-    """The number that turns what was given into the gradient; None where there is none.
+def _constant_ratio(pairs: Sequence[tuple[Array, Array]], enough: float) -> float | None:
+    """The number that turns the first of each pair into the second; None where there is none.
 
     One entry at one point has a ratio to anything.
     """
-    right = np.concatenate([s.right[name].ravel() for s in samples])
-    given = np.concatenate([s.given[name].ravel() for s in samples])
+    given, right = (np.concatenate([a.ravel() for a in side]) for side in zip(*pairs, strict=True))
     weight = float(given @ given)
     if right.size < 2 or not weight or not np.isfinite(weight):
         return None
@@ -174,7 +170,7 @@ def _normalised(
 ) -> Mistake | None:
     """One factor for all entries, another at each point: a division by a norm or a sum is left
     out."""
-    ratios = [_constant_ratio(name, [sample], enough) for sample in samples]
+    ratios = [_constant_ratio([(s.given[name], s.right[name])], enough) for s in samples]
     if samples[0].right[name].size < 2 or None in ratios:
         return None
     return Mistake(
@@ -210,29 +206,28 @@ def _index(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     for axis, size in enumerate(shape):
         if size < 2:
             continue
-        if size > 2:
-            for step in (1, -1):
-
-                def moved(s: Sample, step: int = step, axis: int = axis) -> Array:
-                    return np.roll(s.given[name], step, axis)
-
-                def inside(s: Sample, step: int = step, axis: int = axis) -> bool:
-                    cut = [slice(None)] * len(shape)
-                    cut[axis] = slice(1, None) if step > 0 else slice(None, -1)
-                    part = s.right[name][tuple(cut)]
-                    varied = float(np.ptp(part)) > enough * float(np.abs(part).max(initial=0))
-                    return varied and close(moved(s, step, axis)[tuple(cut)], part, enough)
-
-                if _always(samples, name, enough, moved) or (
-                    size > 3 and all(inside(s) for s in samples)
-                ):
-                    way = "after" if step > 0 else "before"
-                    along = f" along axis {axis}" if len(shape) > 1 else ""
-                    said = f"off by an index: entry i has what belongs to the one {way} it{along}"
-                    return Mistake("index", said)
-        if _always(samples, name, enough, _flipped(name, axis)):
+        for step in (1, -1) if size > 2 else ():
+            moved = [np.roll(s.given[name], step, axis) for s in samples]
+            inside = [slice(None)] * len(shape)
+            inside[axis] = slice(1, None) if step > 0 else slice(None, -1)
+            parted = [
+                (m[tuple(inside)], s.right[name][tuple(inside)])
+                for m, s in zip(moved, samples, strict=True)
+            ]
+            if _right(name, samples, enough, moved) or (
+                size > 3 and all(_varies(b, enough) and close(a, b, enough) for a, b in parted)
+            ):
+                way = "after" if step > 0 else "before"
+                along = f" along axis {axis}" if len(shape) > 1 else ""
+                said = f"off by an index: entry i has what belongs to the one {way} it{along}"
+                return Mistake("index", said)
+        if _right(name, samples, enough, [np.flip(s.given[name], axis) for s in samples]):
             return Mistake("index", f"the entries are in reverse order along axis {axis}")
     return None
+
+
+def _varies(array: Array, enough: float) -> bool:
+    return float(np.ptp(array)) > enough * float(np.abs(array).max(initial=0))
 
 
 def _ends(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
@@ -260,7 +255,7 @@ def _ends(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> 
 def _chain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
     """The inner derivative left out: the given gradient stops at a part of the expression."""
     for text, pulled in parts.pulled:
-        if _always(samples, name, enough, pulled):
+        if _right(name, samples, enough, map(pulled, samples)):
             return Mistake("chain factor", f"a missing chain factor: the derivative of {text}")
     return None
 
@@ -279,10 +274,10 @@ def _held(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> 
             )
         # given = held + c*(right - held): what comes through the part, c times
         through = [
-            Sample(s.point, {name: s.given[name] - h}, {name: s.right[name] - h})
+            (s.right[name] - h, s.given[name] - h)
             for h, s in zip(held, samples, strict=True) if h is not None
         ]  # fmt: skip
-        factor = _constant_ratio(name, through, 10 * enough)
+        factor = _constant_ratio(through, 10 * enough)
         if factor is None or abs(factor - 1) < 1e-6 or all(not np.any(h) for h in held):
             continue
         if abs(factor + 1) < 1e-6:
@@ -317,21 +312,21 @@ def _power(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
         if any(b.shape not in ((), r.shape) for b, r in zip(bases, right, strict=True)):
             continue
         for k in (1, -1, 2, -2, 0.5, -0.5, 3, -3):
-
-            def scaled(s: Sample, k: float = k, other: str = other) -> Array:
-                with np.errstate(all="ignore"):
-                    return np.asarray(s.given[name] * s.point[other] ** k)
-
-            changed = [Sample(s.point, s.right, {name: scaled(s)}) for s in samples]
-            if not all(np.isfinite(c.given[name]).all() for c in changed):
+            changed = [_scaled(s.given[name], s.point[other], k) for s in samples]
+            if not all(np.isfinite(c).all() for c in changed):
                 continue
-            factor = _constant_ratio(name, changed, enough)
+            factor = _constant_ratio([*zip(changed, right, strict=True)], enough)
             sizes = {round(float(v), 9) for b in bases for v in np.ravel(np.abs(b))}
             if factor is not None and len(sizes) > 1:
                 times = f"{other}^{k:g}" if k != 1 else other
                 more = f"{_number(factor)}*{times}" if abs(factor - 1) > 1e-7 else times
                 return Mistake("power", f"the wrong power of {other}: times {more} it agrees")
     return None
+
+
+def _scaled(given: Array, value: Array, power: float) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(given * value**power)
 
 
 def _term(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
@@ -344,10 +339,9 @@ def _term(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> 
                 continue
             full = [np.broadcast_to(t, shape) for t in terms if t is not None]
             missing = [
-                Sample(s.point, {name: s.right[name] - s.given[name]}, {name: t})
-                for s, t in zip(samples, full, strict=True)
+                (t, s.right[name] - s.given[name]) for s, t in zip(samples, full, strict=True)
             ]
-            factor = _constant_ratio(name, missing, 10 * enough)
+            factor = _constant_ratio(missing, 10 * enough)
             if factor is None or abs(factor) < 1e-6:
                 continue
             return _of_term(factor, f"{what}{text}", bool(what))
@@ -380,13 +374,12 @@ def _factor(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -
             value = part(s)
             if value is None or value.shape not in ((), s.right[name].shape):
                 break
-            with np.errstate(all="ignore"):
-                scaled = np.asarray(s.given[name] * np.asarray(value, dtype=float) ** power)
+            scaled = _scaled(s.given[name], np.asarray(value, dtype=float), power)
             if not np.isfinite(scaled).all():
                 break
-            changed.append(Sample(s.point, s.right, {name: scaled}))
+            changed.append((scaled, s.right[name]))
         else:
-            factor = _constant_ratio(name, changed, enough)
+            factor = _constant_ratio(changed, enough)
             if factor is not None:
                 return _of_factor(factor, text, power, parts.formula)
     return None

@@ -7,7 +7,6 @@ be given.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,7 +132,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     operands = input, tensor1, tensor2
     met = dtypes.meeting(*operands)
     if met is dtypes.float16:
-        return in_float32(partial(addcdiv, value=value), "AddcdivBackward0", *operands)
+        return in_float32(addcdiv, "AddcdivBackward0", *operands, value=value)
     wide = tensor1.to(met)
     first = wide if value == 1 else met.entry(value) * wide
     return called(input + first / tensor2.to(met), "AddcdivBackward0", *operands)
@@ -224,7 +223,7 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
         return O["round"](input)
     refuse_kinds("bool int", "round_cpu", input.dtype)
     if input.dtype is dtypes.float16:  # a half times a power of ten overflows
-        return in_float32(partial(round, decimals=decimals), "RoundBackward1", input)
+        return in_float32(round, "RoundBackward1", input, decimals=decimals)
     # By a whole power of ten both ways: 10.0**-3 is none in float32.
     power = 10.0 ** abs(decimals)
     if decimals < 0:

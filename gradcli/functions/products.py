@@ -103,8 +103,8 @@ def mixed(multiply: Any, input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> A
     """``beta * input + alpha * multiply(x, y)``, the factors in the one dtype that all have."""
     refuse_derivative("addmm", beta=beta, alpha=alpha)
     if getattr(x, "dtype", None) is getattr(y, "dtype", None) is input.dtype is float16:
-        in_floats = partial(mixed, multiply, beta=beta, alpha=alpha)
-        return in_float32(in_floats, "ToCopyBackward0", input, x, y)
+        in_floats = partial(mixed, multiply)
+        return in_float32(in_floats, "ToCopyBackward0", input, x, y, beta=beta, alpha=alpha)
     product = multiply(x, y)
     same_dtype(input, product, "self and mat2 must have the same dtype, but got {} and {}")
     refuse_kinds("bool", "addmm_impl_cpu_", input.dtype)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from gradcli.engine import dtypes
@@ -162,7 +161,7 @@ def norm(
 def dist(input: Any, other: Any, p: Number = 2) -> Any:
     """The p-norm of a difference."""
     if getattr(input, "dtype", None) is getattr(other, "dtype", None) is float16:
-        return in_float32(partial(dist, p=p), "DistBackward0", input, other)
+        return in_float32(dist, "DistBackward0", input, other, p=p)
     return called(O["norm"](input - other, p), "DistBackward0", input, other)
 
 

@@ -156,7 +156,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         raise bad_dtype(f"{said} {whole.scalar_name}", help="write x.float()")
     input = input.to(target)
     if input.dtype is dtypes.float16:  # counts may be no halves
-        return in_float32(lambda x: nanmean(x, dim, keepdim), "DivBackward0", input)
+        return in_float32(nanmean, "DivBackward0", input, dim=dim, keepdim=keepdim)
     there = O["logical_not"](O["isnan"](input))
     # Of none, NaN is summed and divides, so that the gradient is NaN too.
     kept = O["logical_or"](there, O["eq"](O["sum"](there, dim, True), 0))

@@ -278,17 +278,12 @@ class Operator:
         """
         if self.variadic:
             return args, self._known(params)
-        if len(args) < self.arity and params:
-            given = list(args)
-            while len(given) < self.arity:
-                at = len(given)
-                for name in (self.inputs[at], *self.torch[at : at + 1]):
-                    if name in params and name not in self.params:
-                        given.append(params.pop(name))
-                        break
-                else:
-                    break
-            args = tuple(given)
+        for at in range(len(args), self.arity) if params else ():
+            known = (self.inputs[at], *self.torch[at : at + 1])
+            name = next((n for n in known if n in params and n not in self.params), None)
+            if name is None:
+                break
+            args = (*args, params.pop(name))
         if len(args) < self.arity:
             missing = ", ".join(self.inputs[len(args) :])
             raise TypeFault(
@@ -311,12 +306,9 @@ class Operator:
         if "keepdim" in params and not isinstance(params["keepdim"], bool | np.bool_):
             said = f"{self.name}: keepdim is True or False, not {params['keepdim']!r}"
             raise TypeFault("E0302", said, help="several dimensions go into one tuple: dim=(0, 1)")
-        for place, value in enumerate(params.values()):
+        for place, (name, value) in enumerate(params.items(), self.arity + 1):
             if differentiated(value):
-                raise not_a(
-                    "Number", self.name, list(params)[place], self.arity + place + 1, value,
-                    NO_DERIVATIVE,
-                )  # fmt: skip
+                raise not_a("Number", self.name, name, place, value, NO_DERIVATIVE)
         if params.keys() <= self.params.keys():
             return params
         for name in list(params):

@@ -268,7 +268,7 @@ def diff(
     absent = {
         k: d for k, d in shaped.items() if k not in shapes.declarations and d.rank == len(d.dims)
     }
-    names = _names(wrt, shapes, absent)
+    names = names_in(wrt, list(shapes.declarations), absent)
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
     error, lost, lower = 0.0, set[float](), set[str]()
@@ -318,23 +318,23 @@ def _nothing(shapes: Shapes, by: Sequence[Declaration]) -> Text:
     return called("zeros", *map(size_text, dims)) if dims else numeral(0)
 
 
-def _names(
-    wrt: str | Sequence[str] | None, shapes: Shapes, absent: Collection[str] = ()
-) -> list[str]:
+def names_in(
+    wrt: str | Sequence[str] | None, known: Sequence[str], absent: Collection[str] = (),
+    what: str = "expression", mend: str | None = None,
+) -> list[str]:  # fmt: skip
     """The variables to differentiate by. Raises ValueFault (E0902) for one that is not known.
 
-    ``absent`` are declared variables that do not stand in the expression.
+    ``absent`` are declared variables that do not stand in the expression; ``mend`` is what to do
+    where there is none.
     """
-    known = list(shapes.declarations)
-    if wrt is None:
-        if not known:
-            raise ValueFault("E0902", "there is no variable to differentiate by")
-        return known
+    if wrt is None and not known:
+        raise ValueFault("E0902", "there is no variable to differentiate by", help=mend)
+    wrt = known if wrt is None else wrt
     names = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
     for name in names:
         if name not in known and name not in absent:
-            mend = did_you_mean(name, known, f"its variables: {', '.join(known)}", "`{}`")
-            raise ValueFault("E0902", f"`{name}` is not a variable of this expression", help=mend)
+            help = did_you_mean(name, known, f"its variables: {', '.join(known) or 'none'}", "`{}`")
+            raise ValueFault("E0902", f"`{name}` is not a variable of this {what}", help=help)
     return names
 
 

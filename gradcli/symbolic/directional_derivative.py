@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.ops.errors import ValueFault
-from gradcli.symbolic.closed_form import Result, _confirmed, _names, check_order
+from gradcli.symbolic.closed_form import Result, _confirmed, check_order, names_in
 from gradcli.symbolic.emit.tree import Text, total
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
@@ -151,7 +151,7 @@ def directional(
         '2*dot(v, A @ x)'
     """
     job = _Job(expression, declared, order)
-    names = _names(list(along), job.shapes)
+    names = names_in(list(along), list(job.shapes.declarations))
     more = {
         along[k]: Declaration(len(d.dims), d.dims)
         for k, d in job.shapes.declarations.items() if k in names
@@ -201,7 +201,7 @@ def structured(
         '2*inv(S) - eye(n)*inv(S)'
     """
     job = _Job(expression, declared, order)
-    names = _names(wrt, job.shapes)
+    names = names_in(wrt, list(job.shapes.declarations))
     declarations = job.shapes.declarations
     if not any("symmetric" in declarations[k].traits for k in names):
         mend = f'declare it: --{names[0]} "matrix:n,n symmetric"'

@@ -11,9 +11,9 @@ import numpy as np
 import gradcli.transforms as transforms
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.language.runtime.run import Limits, Program, prepare
-from gradcli.ops.errors import Fault, ValueFault
+from gradcli.ops.errors import Fault
 from gradcli.symbolic.borders import with_borders
-from gradcli.symbolic.closed_form import Result, _key, _paths, check_order, withheld
+from gradcli.symbolic.closed_form import Result, _key, _paths, check_order, names_in, withheld
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.emit.writer import Writer
 from gradcli.symbolic.expr import tensor as v
@@ -152,7 +152,8 @@ class _Path:
         points = [(start, tape), *self._others(conditions)]
         known = {k: self.declared[k] for k in start if k not in self.fixed}
         known |= {k: _declared([t.constants[k] for _, t in points]) for k in tape.constants}
-        by = self._names(wrt, [k for k in start if k not in self.fixed])
+        mend = "a variable is a name that the program does not set: give it with --a VALUE"
+        by = names_in(wrt, [k for k in start if k not in self.fixed], (), "program", mend)
         answers: dict[str, Text] = {}
         error = 0.0
         with decimals(writes_decimals(self.program.checked)):
@@ -186,20 +187,6 @@ class _Path:
                 if len(found) == 2:
                     break
         return found
-
-    def _names(self, wrt: str | Sequence[str] | None, known: Sequence[str]) -> list[str]:
-        if wrt is None:
-            chosen = list(known)
-        else:
-            chosen = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
-        if not chosen:
-            mend = "a variable is a name that the program does not set: give it with --a VALUE"
-            raise ValueFault("E0902", "there is no variable to differentiate by", help=mend)
-        for name in chosen:
-            if name not in known:
-                mend = f"its variables: {', '.join(known) or 'none'}"
-                raise ValueFault("E0902", f"`{name}` is not a variable of this program", help=mend)
-        return chosen
 
     def along(
         self, path: tuple[str, ...], steps: list[Step], tape: Tape,

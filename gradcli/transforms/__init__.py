@@ -2,7 +2,7 @@
 
     func         grad, vjp, jacrev, jacfwd, hessian: torch.func's, a function for a function
     functional   jacobian, hessian, vjp, jvp, hvp, vhp: torch.autograd.functional's, and its checks
-    reverse      what both stand on; jacobian, hessian, hvp at a point
+    reverse      what both stand on; jacobian and vjp at a point
     forward      jvp, linearize              vmap            vmap
     check        gradcheck against central differences
 
@@ -17,7 +17,7 @@ Tangents (``Dual``) and batches (``Batched``) are values that take part in the o
 from gradcli.transforms.check import gradcheck, gradgradcheck
 from gradcli.transforms.forward import jvp
 from gradcli.transforms.func import grad, vjp
-from gradcli.transforms.reverse import hessian, jacobian
+from gradcli.transforms.reverse import jacobian
 from gradcli.transforms.vmap import vmap
 
-__all__ = ["grad", "gradcheck", "gradgradcheck", "hessian", "jacobian", "jvp", "vjp", "vmap"]
+__all__ = ["grad", "gradcheck", "gradgradcheck", "jacobian", "jvp", "vjp", "vmap"]

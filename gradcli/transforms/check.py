@@ -31,6 +31,7 @@ from gradcli.ops.errors import (
 )
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.forward import tangents_of
+from gradcli.transforms.reverse import jacobians_of
 from gradcli.transforms.vmap import over_rows
 
 
@@ -350,24 +351,19 @@ def _leaves(inputs: Sequence[Any]) -> tuple[list, list[int]]:
 
 
 def _backward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:
-    """For each part of the result its gradients, a row for each entry."""
+    """For each part of the result its Jacobians, by a pass for each of its entries."""
     leaves = [full[i] for i in which]
-    tables = []
-    for part, _, _ in _parts(func(*full)):
-        flat = OPERATORS["reshape"](part, (-1,))
-        rows: list[list] = [[] for _ in leaves]
-        for k in range(part.numel()):
-            found: Sequence[Any] = [None] * len(leaves)
-            if part.requires_grad:
-                found = engine.grad(flat[k], leaves, retain_graph=True, allow_unused=True)
-            for row, g, leaf in zip(rows, found, leaves, strict=True):
-                row.append(np.zeros(leaf.shape) if g is None else np.asarray(g.array))
-        tables.append([
-            np.reshape(row, (*part.shape, *leaf.shape)) if row
-            else np.zeros((*part.shape, *leaf.shape))
-            for row, leaf in zip(rows, leaves, strict=True)
-        ])  # fmt: skip
-    return tables
+
+    def pull(ends: Sequence[Tensor], weights: Sequence[Tensor]) -> Sequence[Tensor]:
+        if not ends[0].requires_grad:
+            return [OPERATORS["zeros_like"](leaf.detach()) for leaf in leaves]
+        found: tuple[Tensor, ...] = engine.grad(
+            ends, leaves, weights, retain_graph=True, materialize_grads=True
+        )
+        return found
+
+    tables = jacobians_of([part.tensor for part in _parts(func(*full))], leaves, pull)
+    return [[np.asarray(table.array) for table in row] for row in tables]
 
 
 def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:

@@ -1,4 +1,4 @@
-"""Reverse-mode transforms of functions: grad, vjp, jacobian, hessian, hvp.
+"""Reverse-mode transforms of functions: what grad, vjp and the Jacobians stand on.
 
 Functions take and give Tensors, or what stands for them in an enclosing transform: tangents and
 batches. Each transform makes its own leaves, so the caller's tensors are neither changed nor left
@@ -28,18 +28,10 @@ from gradcli.engine.backward.api import (
 )
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import before, deliver, first_hook, seen
-from gradcli.engine.backward.traverse import (
-    WHOLE,
-    Cut,
-    Towards,
-    collect,
-    nested,
-    no_history,
-    only_towards,
-)
+from gradcli.engine.backward.traverse import WHOLE, Cut, Towards, nested, no_history, only_towards
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode, next_number, no_grad, refuse_node_hook
-from gradcli.engine.graph.node import AccumulateGrad, Freed, keeps_result, more
+from gradcli.engine.graph.node import AccumulateGrad, Freed, collect, keeps_result, more
 from gradcli.engine.graph.own_passes import ENDED, is_around, passes_by
 from gradcli.engine.record.apply import record
 from gradcli.engine.record.captures import captured
@@ -634,17 +626,6 @@ class _Rows:
             self.whole = self.join(*self.kept)
         part = self.whole if end - start == self.size else self.whole[start:end]
         return OPERATORS["reshape"](part, full)
-
-
-def hessian(function: Callable[..., Tensor], primal: Any, create_graph: bool = False) -> Tensor:
-    """The second derivatives of a scalar-valued function of one tensor: shape + shape."""
-
-    def gradient(x: Any) -> Any:
-        out, _, pull = value_and_vjp(function, (x,), True)
-        scalar_only(out)
-        return pull(None)[0]
-
-    return jacobian(gradient, primal, create_graph)
 
 
 def scalar_only(out: Any) -> None:

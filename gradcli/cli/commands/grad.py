@@ -14,8 +14,7 @@ from gradcli.cli.job import Job
 from gradcli.cli.jumps import jumps
 from gradcli.cli.options import option
 from gradcli.engine import Tensor
-from gradcli.engine.backward.traverse import collect
-from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.graph.node import AccumulateGrad, collect
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Outcome
 from gradcli.language.syntax import nodes as n

@@ -10,8 +10,8 @@ from gradcli.cli.job import Job
 from gradcli.cli.jumps import jumps
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import zeros_like
-from gradcli.transforms import hessian, jacobian
-from gradcli.transforms.functional import hessian as all_blocks
+from gradcli.transforms import jacobian
+from gradcli.transforms.functional import hessian
 
 
 @options.command(*options.EVERYTHING)
@@ -76,11 +76,9 @@ def hess(
 
 def _blocks(job: Job, names: Sequence[str]) -> Sequence[Sequence[Any]]:
     """The second derivatives by each pair of variables, on the engine."""
-    leaves = [job.leaves[name] for name in names]
 
     def scalar(*values: Tensor) -> Tensor:
         return job.function(*names)(*values).reshape(())
 
-    if len(names) == 1:
-        return [[hessian(scalar, leaves[0])]]
-    return all_blocks(scalar, tuple(leaf.detach() for leaf in leaves)) if names else ()
+    at = tuple(job.leaves[name].detach() for name in names)
+    return hessian(scalar, at) if names else ()

@@ -13,9 +13,9 @@ import numpy as np
 from gradcli.engine.backward.anomaly import detect_anomaly, place_of
 from gradcli.engine.backward.api import start
 from gradcli.engine.backward.node_values import constant, values_of
-from gradcli.engine.backward.traverse import collect, run
+from gradcli.engine.backward.traverse import run
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node
+from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, collect
 from gradcli.engine.tensor.tensor import Tensor, wrap
 
 

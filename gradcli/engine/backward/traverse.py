@@ -34,6 +34,8 @@ from gradcli.engine.graph.node import (
     Node,
     Output,
     Part,
+    by_age,
+    collect,
     freed,
     verify,
 )
@@ -87,9 +89,6 @@ def queue_callback(callback: Callable[[], object]) -> None:
     _depth.final.append(callback)
 
 
-_by_age = attrgetter("seq")
-
-
 class Pass(frozenset[Node]):
     """The nodes of a backward pass; see ``mode.passing``. Unlike a frozenset it can be referred to
     weakly."""
@@ -105,20 +104,6 @@ class Cut(Pass):
     """Where a pass ends that is a part of one to the places ``wanted``."""
 
     wanted: Set[Node] = frozenset()
-
-
-def collect(roots: Sequence[Node], cut: Set[Node] = frozenset()) -> list[Node]:
-    """All nodes and leaves behind ``roots``, youngest first; none of ``cut``, nor what is behind
-    those."""
-    order = list(roots) if len(roots) == 1 else list(set(roots))
-    seen: set[Node | None] = {None, *order, *cut}
-    for node in order:  # which grows
-        for edge in node.edges:
-            if edge not in seen:
-                seen.add(edge)
-                order.append(edge)
-    order.sort(key=_by_age, reverse=True)
-    return order
 
 
 def only_towards(
@@ -281,7 +266,7 @@ def _walk_plain(
     node = None
     if wanted is not None:
         order, runs = only_towards(wanted, order)
-        zeroed = zeros_of(order, wanted, collect, cotangents)
+        zeroed = zeros_of(order, wanted, cotangents)
     careful = watching(order, seeds)
     charged = budget.on and _some_large(order)
     weighed = careful is not None
@@ -294,7 +279,7 @@ def _walk_plain(
                     continue
             if g is None and not node.foreign:  # that runs all the same: nothing may mean zeros
                 if zeroed is None:
-                    zeroed = zeros_of(order, None, collect, cotangents)
+                    zeroed = zeros_of(order, None, cotangents)
                 if wanted is not None or node not in zeroed:
                     _pass_by(node, gone)
                     continue
@@ -455,7 +440,7 @@ def _walk(
         order, runs = only_towards(captures, order, roots if len(roots) == 1 else ())
         runs.update(receive)
     waits = _waits(order, roots, None if wanted is None else captures.keys() - cut)
-    zeroed = zeros_of(order, wanted, collect, arrived.values())
+    zeroed = zeros_of(order, wanted, arrived.values())
     to_leaf = None if accumulates else wanted
     seeds = dict(arrived) if mode.branches else None
     if seeds is not None and recorded and all(map(_differentiated_zeros, arrived.values())):
@@ -608,7 +593,7 @@ def at_inputs(node: Node, g: Any, on: Any = None) -> list[Any] | None:
         order += [e for e in dict.fromkeys(inner.edges) if e not in seen and not e.leaf]
         seen.update(inner.edges)
     apart: list[Any] = []
-    for inner in sorted(order, key=_by_age, reverse=True):
+    for inner in sorted(order, key=by_age, reverse=True):
         if (have := arrived.pop(inner, None)) is None:
             continue
         _step(inner, have, arrived, None, None)

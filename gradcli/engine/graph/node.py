@@ -20,7 +20,8 @@ import itertools
 import re
 import weakref
 from _thread import RLock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
+from operator import attrgetter
 from sys import _getframe
 from types import CodeType
 from typing import Any, ClassVar
@@ -296,14 +297,12 @@ class Output(Node):
 
 
 class RemovableHandle:
-    """Removes a registered hook; also usable in ``with``."""
+    """Removes a registered hook, or what was registered with it; also usable in ``with``."""
 
     __slots__ = ("hooks", "id")
     _numbers = itertools.count()
 
-    def __init__(
-        self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any], first: bool = False
-    ) -> None:
+    def __init__(self, hooks: dict[int, Any], hook: Any, first: bool = False) -> None:
         mode.watching = True
         self.hooks = hooks
         self.id = next(self._numbers)
@@ -312,7 +311,7 @@ class RemovableHandle:
         for number in later:
             hooks[number] = hooks.pop(number)
 
-    def hooks_dict_ref(self) -> dict[int, Callable[..., Any]]:
+    def hooks_dict_ref(self) -> dict[int, Any]:
         """The hooks that this one is among."""
         return self.hooks
 
@@ -489,3 +488,20 @@ def changed(
     )
     fault.versions = then, version.number  # type: ignore[attr-defined]  # for the command line
     return told(fault, saved=of(node), changed=version.place)
+
+
+by_age = attrgetter("seq")
+
+
+def collect(roots: Sequence[Node], cut: Set[Node] = frozenset()) -> list[Node]:
+    """All nodes and leaves behind ``roots``, youngest first; none of ``cut``, nor what is behind
+    those."""
+    order = list(roots) if len(roots) == 1 else list(set(roots))
+    seen: set[Node | None] = {None, *order, *cut}
+    for node in order:  # which grows
+        for edge in node.edges:
+            if edge not in seen:
+                seen.add(edge)
+                order.append(edge)
+    order.sort(key=by_age, reverse=True)
+    return order

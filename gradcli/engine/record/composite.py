@@ -71,10 +71,10 @@ def called(
     return value
 
 
-def in_float32(function: Any, name: str, *operands: Any) -> Any:
+def in_float32(function: Any, name: str, *operands: Any, **options: Any) -> Any:
     """``function`` of halves as PyTorch's kernels compute it: rounded once, nothing overflows."""
     wide = [v.to(float32) if getattr(v, "dtype", None) is float16 else v for v in operands]
-    return called(function(*wide).to(float16), name, *operands)
+    return called(function(*wide, **options).to(float16), name, *operands)
 
 
 def named(function: Any, name: str, doc: str | None) -> Any:

@@ -10,12 +10,12 @@ do not go through the graph: the places behind that get nothing else receive the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph.node import Cotangents, Extra, Node, Part
+from gradcli.engine.graph.node import Cotangents, Extra, Node, Part, collect
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.cupy_compat import zeros
 
@@ -66,10 +66,7 @@ class Zeros(frozenset[Node]):
 NOWHERE = Zeros()
 
 
-def zeros_of(
-    order: Iterable[Node], wanted: Any, collect: Callable[[Sequence[Node]], list[Node]],
-    cotangents: Iterable[Any],
-) -> Zeros:  # fmt: skip
+def zeros_of(order: Iterable[Node], wanted: Any, cotangents: Iterable[Any]) -> Zeros:
     """Those of a pass that begins with ``cotangents``."""
     if not PiecewiseLinearBackward.made:
         return NOWHERE

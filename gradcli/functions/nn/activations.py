@@ -176,7 +176,7 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
     check_floating(input, "GeluKernelImpl", True)
     if input.dtype is float16:
-        return in_float32(partial(gelu, approximate=approximate), "GeluBackward0", input)
+        return in_float32(gelu, "GeluBackward0", input, approximate=approximate)
     if approximate == "tanh":
         return _O["gelu_tanh"](input)
     if approximate != "none":

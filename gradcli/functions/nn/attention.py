@@ -6,7 +6,6 @@ Vaswani and others, Attention is all you need, 2017.
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,10 @@ def scaled_dot_product_attention(
     if query.dtype is float16:
         if attn_mask is not None and attn_mask.dtype is float16:
             attn_mask = attn_mask.to(float32)
-        of_floats = partial(
-            scaled_dot_product_attention, attn_mask=attn_mask, dropout_p=dropout_p,
-            is_causal=is_causal, scale=scale, enable_gqa=enable_gqa,
+        return in_float32(
+            scaled_dot_product_attention, "ToCopyBackward0", query, key, value, scale=scale,
+            attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal, enable_gqa=enable_gqa,
         )  # fmt: skip
-        return in_float32(of_floats, "ToCopyBackward0", query, key, value)
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (repeat_interleave(x, heads // x.shape[-3], -3) for x in (key, value))

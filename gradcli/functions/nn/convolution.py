@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,10 +48,10 @@ def _conv(
 ) -> Any:  # fmt: skip
     """A convolution of ``(N, C, SIZES)`` with ``(O, C/groups, ...)``."""
     if input.dtype is weight.dtype is float16 and (bias is None or bias.dtype is float16):
-        wide = partial(
-            _conv, stride=stride, padding=padding, dilation=dilation, groups=groups, _rank=_rank
-        )
-        return in_float32(wide, "ConvolutionBackward0", input, weight, bias)
+        return in_float32(
+            _conv, "ConvolutionBackward0", input, weight, bias, stride=stride, padding=padding,
+            dilation=dilation, groups=groups, _rank=_rank,
+        )  # fmt: skip
     if groups.__class__ is not int or groups < 1:
         _check_groups(groups)
     input, single = _batched("conv", input, _rank)
@@ -170,11 +169,11 @@ def _conv_transpose(
 ) -> Any:  # fmt: skip
     """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, ...)``."""
     if input.dtype is weight.dtype is float16 and (bias is None or bias.dtype is float16):
-        wide = partial(
-            _conv_transpose, stride=stride, padding=padding, output_padding=output_padding,
-            groups=groups, dilation=dilation, _rank=_rank,
+        return in_float32(
+            _conv_transpose, "ConvolutionBackward0", input, weight, bias, stride=stride,
+            padding=padding, output_padding=output_padding, groups=groups, dilation=dilation,
+            _rank=_rank,
         )  # fmt: skip
-        return in_float32(wide, "ConvolutionBackward0", input, weight, bias)
     _check_groups(groups)
     input, single = _batched("conv_transpose", input, _rank)
     _check_weight(input, weight, groups, _rank)

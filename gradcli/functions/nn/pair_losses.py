@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -139,7 +138,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)  # dim counts in the common shape
     if x1.dtype is float16:
-        return in_float32(partial(cosine_similarity, dim=dim, eps=eps), "SumBackward1", x1, x2)
+        return in_float32(cosine_similarity, "SumBackward1", x1, x2, dim=dim, eps=eps)
     sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]
     return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
 

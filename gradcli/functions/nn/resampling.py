@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -442,10 +441,10 @@ def grid_sample(
     if mode == "bicubic" and rank != 2:
         raise bad_value("grid_sampler(): bicubic interpolation only supports 4D input")
     if input.dtype is float16:
-        of_floats = partial(
-            grid_sample, mode=mode, padding_mode=padding_mode, align_corners=align_corners
-        )
-        return in_float32(of_floats, f"GridSampler{rank}DBackward0", input, grid)
+        return in_float32(
+            grid_sample, f"GridSampler{rank}DBackward0", input, grid, mode=mode,
+            padding_mode=padding_mode, align_corners=align_corners,
+        )  # fmt: skip
     align = bool(align_corners)
     spots = []
     for i, n in enumerate(input.shape[2:]):  # x is the last dimension

@@ -130,6 +130,18 @@ def _plain(value: Any) -> Any:
     raise bad_type(f"arrays are made of numbers, not of {a_value(value)}")
 
 
+def _argument(value: Any) -> Any:
+    """An argument as NumPy takes it. Whole numbers in a list may be a shape or axes, and arrays of
+    several shapes are to be joined: both stay apart."""
+    if isinstance(value, str):
+        return value
+    if value.__class__ not in (list, tuple):
+        return _plain(value)
+    parts = tuple(map(_plain, check_nested(value)))
+    apart = all(isinstance(one, int) for one in parts) or len(set(map(np.shape, parts))) > 1
+    return parts if apart else np.asarray(parts)
+
+
 def _index(index: Any) -> Any:
     if index.__class__ is tuple:
         return tuple(_index(part) for part in index)
@@ -165,16 +177,17 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
             if value.__class__ is not NumpyArray:
                 raise bad_type("out= is an array", help="np.add(a, 1, out=a)")
             found[name] = value.array
-        elif value.__class__ in (tuple, list) and name in ("axis", "axes", "shape"):
-            found[name] = tuple(argument_checks.checked_option(v) for v in value)
         else:
-            found[name] = _plain(value) if not isinstance(value, str) else value
+            found[name] = _argument(value)
     return found
 
 
 def _charged(values: list[Any]) -> None:
     """Account for what arguments may be broadcast to."""
-    shapes = [v.shape for v in values if isinstance(v, np.ndarray)]
+    shapes = [
+        v.shape if isinstance(v, np.ndarray) else (sum(map(np.size, v)),)
+        for v in values if isinstance(v, np.ndarray | tuple)
+    ]  # fmt: skip
     if shapes:
         try:
             shape = np.broadcast_shapes(*shapes)
@@ -202,7 +215,7 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
         numbers = not any(v.__class__ in (NumpyArray, list, tuple, range) for v in given)
         if otherwise is not None and (numbers or any(map(_holds_traced, given))):
             return otherwise(*args, **options)
-        values = [_plain(a) if not isinstance(a, str) else a for a in args]
+        values = [*map(_argument, args)]
         _charged(values)
         made = function(*values, **_options(options))
         return array_of(made) if "out" not in options else options["out"]
@@ -232,15 +245,7 @@ METHODS = """
 
 
 def _method(name: str) -> Callable:
-    def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
-        values = []
-        for a in args:
-            sizes = a.__class__ in (tuple, list) and name != "dot"
-            values.append(tuple(a) if sizes else _plain(a))
-        _charged([self.array, *values])
-        return array_of(getattr(self.array, name)(*values, **_options(options)))
-
-    return named(call, name)
+    return named(by_numpy(lambda a, *args, **options: getattr(a, name)(*args, **options)), name)
 
 
 attributes.CALL[NumpyArray] = {
@@ -428,10 +433,8 @@ def _drawn(name: str, sizes: str) -> Callable:
         given = args if not sizes else [options.get(sizes, args[-1] if len(args) > 1 else 1)]
         shape = [n for one in given for n in (one if isinstance(one, tuple | list) else (one,))]
         charge(8 * int(np.prod([n for n in shape if isinstance(n, int)] or [1], dtype=float)))
-        values = [tuple(a) if a.__class__ in (tuple, list) and not sizes else
-                  a if isinstance(a, tuple) else _plain(a) for a in args]  # fmt: skip
-        options = {k: v if isinstance(v, tuple) else _plain(v) for k, v in options.items()}
-        return array_of(getattr(_of_the_run(), name)(*values, **options))
+        options = {k: _argument(v) for k, v in options.items()}
+        return array_of(getattr(_of_the_run(), name)(*map(_argument, args), **options))
 
     return named(call, name)
 

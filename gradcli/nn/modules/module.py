@@ -233,11 +233,7 @@ class Module(State):
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules directly inside."""
-        seen = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
+        return self._named("_modules", "", False, True)
 
     def children(self) -> Iterator[Module]:
         """The modules directly inside, without names."""
@@ -321,17 +317,12 @@ class Module(State):
     def apply(self, fn: Callable[[Module], None]) -> Module:
         """Call ``fn`` on every module inside, inner ones first, then on this one."""
         check_ends(self)
-        done = []
-        work: list[tuple[Module, bool]] = [(self, False)]
-        while work:
-            module, entered = work.pop()
-            if entered:
-                done.append(module)
-                continue
+        order, work = [], [self]
+        while work:  # the last ones inside first: all in reverse
+            order.append(module := work.pop())
             step(SHOWN)
-            work.append((module, True))
-            work.extend((m, False) for m in reversed(list(module.children())))
-        for module in done:
+            work.extend(module.children())
+        for module in reversed(order):
             fn(module)
         return self
 
@@ -364,7 +355,7 @@ class Module(State):
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, inputs)`` before forward; what it returns replaces the inputs."""
-        return _registered(self._forward_pre_hooks, hook, prepend, with_kwargs)
+        return RemovableHandle(self._forward_pre_hooks, (hook, with_kwargs, False), prepend)
 
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
@@ -375,23 +366,23 @@ class Module(State):
         With ``always_call`` also where forward, or another hook, raises; with the output that
         there is by then, else None. What it raises then itself is a warning.
         """
-        return _registered(self._forward_hooks, hook, prepend, with_kwargs, always_call)
+        return RemovableHandle(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable, prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` before backward passes through this module."""
-        return _registered(self._backward_pre_hooks, hook, prepend, False)
+        return RemovableHandle(self._backward_pre_hooks, (hook, False, False), prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when its inputs' gradients are known."""
         _one_kind(self._result_hooks, "on a single Module")
-        return _registered(self._backward_hooks, hook, prepend, False)
+        return RemovableHandle(self._backward_hooks, (hook, False, False), prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         """The older form: what it sees as inputs are those of the node that made the result."""
         _one_kind(self._backward_hooks, "on a single Module")
-        return _registered(self._result_hooks, hook, False, False)
+        return RemovableHandle(self._result_hooks, (hook, False, False))
 
     def _hooks_of(self, kind: str) -> list[tuple[int, Any]]:
         """The hooks of a kind that run, with their numbers: those of all modules first."""
@@ -464,8 +455,7 @@ def _of_all(
         hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         _one_kind(_everywhere(other), "as a global Module hook")
-        entry: Any = (kind, (hook, with_kwargs, always_call))
-        return RemovableHandle(EVERYWHERE, entry)
+        return RemovableHandle(EVERYWHERE, (kind, (hook, with_kwargs, always_call)))
 
     register.__doc__ = doc
     return register
@@ -480,10 +470,3 @@ _KEPT = "Call ``hook(module, name, value)`` where a module keeps one; what it re
 register_module_parameter_registration_hook = _of_all("_parameters", _KEPT)
 register_module_buffer_registration_hook = _of_all("_buffers", _KEPT)
 register_module_module_registration_hook = _of_all("_modules", _KEPT)
-
-
-def _registered(
-    hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool, always: bool = False
-) -> RemovableHandle:
-    entry: Any = (hook, with_kwargs, always)
-    return RemovableHandle(hooks, entry, prepend)

@@ -122,8 +122,7 @@ class State:
     def _register_load_state_dict_pre_hook(
         self, hook: Callable, with_module: bool = False
     ) -> RemovableHandle:
-        entry: Any = (hook, with_module)
-        return RemovableHandle(self._load_pre_hooks, entry)
+        return RemovableHandle(self._load_pre_hooks, (hook, with_module))
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after ``load_state_dict``."""

@@ -195,6 +195,17 @@ def test_an_array_is_numpys():
     assert not np.shares_memory(TABLE["array"](x).array, x.array)
 
 
+@family("text", [
+    "np.concatenate([np.ones(2), np.zeros(3)])", "np.hstack([[1, 2], [3]])",
+    "np.vstack(([[1, 2]], np.ones((2, 2))))", "np.sum(np.ones((2, 3)), (0, 1))",
+    "np.max([[1, 2], [3, 4]], (0, 1))", "np.transpose(np.ones((2, 3)), (1, 0))",
+    "np.where(np.array([1, 0]) > 0, (1, 2), (3, 4))", "np.ones((2, 2)).dot((1, 2))",
+    "np.linalg.norm(np.ones((2, 2, 2)), None, (0, 1))", "np.clip(np.arange(4), 1, [2, 2, 1, 1])",
+])  # fmt: skip
+def test_lists_are_sizes_and_arrays_to_be_joined(text):
+    np.testing.assert_array_equal(plain(run(text, 0.0, 0.0)[0]), eval(text))
+
+
 def test_numbers_of_arrays_do_not_change_under_another_name():
     text = """
 import numpy as np
