@@ -59,8 +59,8 @@ def augmented(op: Operator) -> Callable:
     """``x += y``."""
 
     def method(self: Tensor, other: Any) -> Tensor:
-        if not is_value(other):
-            return NotImplemented  # Python says that += is not for these two
+        if not is_value(other) or (current().rebinds and not self.ndim):
+            return NotImplemented  # Python takes x + y, or says that += is not for these two
         overlap(self, other)
         return write_result(self, op, other)
 

@@ -732,7 +732,12 @@ def _places(shape: tuple, steps: tuple) -> np.ndarray:
 
 
 def _augmented(op: Operator) -> Callable:
-    return lambda self, other: become(self, op(snapshot(self), other))
+    def method(self: Any, other: Any) -> Any:
+        if mode.rebinds and not self.ndim:
+            return NotImplemented
+        return become(self, op(snapshot(self), other))
+
+    return method
 
 
 def _size(sizes: tuple, options: dict) -> tuple:

@@ -331,6 +331,8 @@ def _in_place(op: Operator) -> Any:
     """The operator with its result written into its first argument, whose shape it keeps."""
 
     def method(self: Pair, *args: Any, **params: Any) -> Pair:
+        if mode.rebinds and not self.ndim:
+            return NotImplemented
         if self.tape.steps[self.index].op == "name" and not self.version:
             raise no_closed_form("a write in place to a variable")
         made = op(self, *args, **params)
