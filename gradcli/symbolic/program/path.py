@@ -331,8 +331,6 @@ def _in_place(op: Operator) -> Any:
     """The operator with its result written into its first argument, whose shape it keeps."""
 
     def method(self: Pair, *args: Any, **params: Any) -> Pair:
-        if mode.rebinds and not self.ndim:
-            return NotImplemented
         if self.tape.steps[self.index].op == "name" and not self.version:
             raise no_closed_form("a write in place to a variable")
         made = op(self, *args, **params)
@@ -343,8 +341,15 @@ def _in_place(op: Operator) -> Any:
     return method
 
 
+def _augmented(op: Operator) -> Any:
+    write = _in_place(op)
+    return lambda self, other: (
+        NotImplemented if mode.rebinds and not self.ndim else write(self, other)
+    )
+
+
 for _sign in ("+", "-", "*", "/", "//", "%", "**"):
-    setattr(Pair, f"__i{METHODS[_sign]}__", _in_place(by_sign()[_sign]))
+    setattr(Pair, f"__i{METHODS[_sign]}__", _augmented(by_sign()[_sign]))
 
 
 def _same(self: Pair, *_args: Any, **_options: Any) -> Pair:
