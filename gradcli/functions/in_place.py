@@ -59,10 +59,20 @@ def augmented(op: Operator) -> Callable:
     """``x += y``."""
 
     def method(self: Tensor, other: Any) -> Tensor:
-        if not is_value(other) or (current().rebinds and not self.ndim):
-            return NotImplemented  # Python takes x + y, or says that += is not for these two
+        if not is_value(other):
+            return NotImplemented  # Python says that += is not for these two
         overlap(self, other)
         return write_result(self, op, other)
+
+    return rebound(method)
+
+
+def rebound(write: Callable) -> Callable:
+    """``x += y`` by what writes it, where the mode does not give a number another value."""
+
+    def method(self: Any, other: Any) -> Any:
+        # Python takes x + y then.
+        return NotImplemented if current().rebinds and not self.ndim else write(self, other)
 
     return method
 

@@ -356,8 +356,7 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
     found = _over(names | MEANINGS, np, functions)
     for name, meaning in MEANINGS.items():
         found[name].of_numpy = True  # no operator has this name
-        if found[name] is not meaning:
-            found[name].__wrapped__ = meaning  # has the parameters
+        found[name].__wrapped__ = meaning  # has the parameters
     found.update({f.__name__: _made(f) for f in (factories.eye, factories.arange)})
     found["linspace"] = _made(factories.linspace)
     found.update(empty=_filled(0.0), zeros=_filled(0.0), ones=_filled(1.0))
