@@ -48,6 +48,7 @@ CONSTRUCTS = {
 # Cells that print something else as programs alone, and why.
 APART = {
     "notebook_tensors: hook returning the wrong thing": "the message has the hook's generated name",
+    "notebook_learning: numpy of grad errors": "np.array of a tensor leads its gradient",
     "inplace: a leaf refuses": "tensors have no methods with two underscores",
 }
 
