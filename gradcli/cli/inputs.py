@@ -157,6 +157,10 @@ def load(
         random.manual_seed(rng)
     texts = given_texts(program, variables, given)
     values: dict[str, Any] = _from_json(file, chosen) if file else {}
+    unread = [name for name in values if not program.takes(name)]
+    if unread:
+        names = ", ".join(map(repr, unread))[:60]
+        warnings.warn(f"--vars {file}: the program reads no {names}", stacklevel=2)
     values = {name: value for name, value in values.items() if program.takes(name)}
     missing = [name for name in program.free if name not in values and name not in texts]
     if fill is not None and len(missing) == 1:

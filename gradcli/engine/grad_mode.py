@@ -40,6 +40,7 @@ class State:
     enabled     whether the gradient mode is on
     inference   whether results stay out of every graph for good
     mixes       whether products take tensors of two element types: where formulas are computed
+    rebinds     whether ``a += b`` of a single number makes another, as of Python's own
     placed      whether a node notes the line of the user's program that made it
     annotate    whether a node notes the number it was given even where its rules do not need it:
                 for those who explain a computation
@@ -55,7 +56,7 @@ class State:
 
     __slots__ = (
         "annotate", "enabled", "grad", "inference", "inspect", "mixes", "number", "passing",
-        "placed", "plain", "saving", "saving_off", "variants",
+        "placed", "plain", "rebinds", "saving", "saving_off", "variants",
     )  # fmt: skip
 
     grad: bool
@@ -63,6 +64,7 @@ class State:
     inference: bool
     mixes: bool
     number: Callable[[], int]
+    rebinds: bool
     placed: bool
     annotate: bool
     inspect: Any
@@ -102,8 +104,8 @@ class State:
 
 _FIELDS = tuple(name for name in State.__slots__ if name not in ("grad", "plain", "variants"))
 _DEFAULTS = State(
-    enabled=True, inference=False, mixes=False, placed=False, annotate=False, inspect=None,
-    passing=None, saving=(), saving_off=None, number=next_number,
+    enabled=True, inference=False, mixes=False, rebinds=False, placed=False, annotate=False,
+    inspect=None, passing=None, saving=(), saving_off=None, number=next_number,
 )  # fmt: skip
 _state: ContextVar[State] = ContextVar("modes", default=_DEFAULTS)
 
@@ -180,6 +182,7 @@ class _Modes:
         self.watching = False
 
     mixes = _mode("mixes")
+    rebinds = _mode("rebinds")
     placed = _mode("placed")
     annotate = _mode("annotate")
     inspect = _mode("inspect")

@@ -64,6 +64,16 @@ def augmented(op: Operator) -> Callable:
         overlap(self, other)
         return write_result(self, op, other)
 
+    return rebound(method)
+
+
+def rebound(write: Callable) -> Callable:
+    """``x += y`` by what writes it, where the mode does not give a number another value."""
+
+    def method(self: Any, other: Any) -> Any:
+        # Python takes x + y then.
+        return NotImplemented if current().rebinds and not self.ndim else write(self, other)
+
     return method
 
 

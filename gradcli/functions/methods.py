@@ -288,7 +288,7 @@ def _of_bits(word: str, bits: Callable) -> dict[str, Callable]:
     """``x & y``, ``True & x`` and ``x &= y``."""
     return {
         f"__{word}__": of_values(bits), f"__r{word}__": _commuted(bits, word),
-        f"__i{word}__": of_values(in_place.rewritten(bits)),
+        f"__i{word}__": in_place.rebound(of_values(in_place.rewritten(bits))),
     }  # fmt: skip
 
 

@@ -65,7 +65,7 @@ class Generated:
             # It may be called in the middle of a run, whose steps are not its own.
             running_steps.set(itertools.repeat(True))
             set_budget(self.limits.memory)
-            mode.mixes = program.formula
+            mode.mixes, mode.rebinds = program.formula, program.rebinds
             with no_collection(), np.errstate(all="ignore"):
                 self._make(program, given, of, forward, checkpoint)
 

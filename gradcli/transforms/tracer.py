@@ -48,6 +48,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import References, Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
+from gradcli.functions.in_place import rebound
 from gradcli.functions.methods import METHODS, TURNED, as_method, of_values
 from gradcli.functions.subscripts import numbers_first, plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
@@ -732,7 +733,7 @@ def _places(shape: tuple, steps: tuple) -> np.ndarray:
 
 
 def _augmented(op: Operator) -> Callable:
-    return lambda self, other: become(self, op(snapshot(self), other))
+    return rebound(lambda self, other: become(self, op(snapshot(self), other)))
 
 
 def _size(sizes: tuple, options: dict) -> tuple:

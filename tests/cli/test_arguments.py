@@ -87,6 +87,10 @@ def test_a_variable_that_a_file_does_not_read_is_a_note(tmp_path, capsys):
     assert said == "warning: --zeta: the program reads no variable of that name\n"
     assert run(["eval", "-f", str(file), "--x", "3", "--zeta", "4", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == [said[9:-1]]
+    (tmp_path / "v.json").write_text('{"x": 3, "eta": [1, 2], "zeta": 4}')
+    assert run(["eval", "x**2", "--vars", str(tmp_path / "v.json")]) == 0
+    said = f"warning: --vars {tmp_path / 'v.json'}: the program reads no 'eta', 'zeta'\n"
+    assert tuple(capsys.readouterr()) == ("value  9\n", said)
     assert run(["eval", "x**2", "--x", "3", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []
     assert run(["grad", "x**2", "--x", "3", "--zeta", "4"]) == 2

@@ -133,7 +133,7 @@ def test_values_from_files(cli, tmp_path):
     assert cli("eval", "sum(x)", "--x", "@x.npy").out == "value  3\n"
     assert cli("eval", "sum(x)", "--x", "@all.npz:a").out == "value  7\n"
     assert cli("eval", "x", "--x", "@t.csv:height").out == "value  [1, 4]\n"
-    (tmp_path / "v.json").write_text('{"x": [1, 2], "a": "pi", "unused": 3}')
+    (tmp_path / "v.json").write_text('{"x": [1, 2], "a": "pi"}')
     assert cli("eval", "x*a", "--vars", "v.json", "--precision", "3").out == "value  [3.14, 6.28]\n"
     (tmp_path / "v.json").write_text('{"x": [1, 1e400]}')
     done = cli("eval", "x", "--vars", "v.json")

@@ -104,7 +104,19 @@ def test_evaluated_with_sizes_from_values() -> None:
     assert np.allclose(found.evaluate(y=[1.0, 2.0], x=[0.0, 0, 0]), [0, 1, 2])
 
 
-@family("text", ["x[x > 0]", "x[k]", "x[:3:2] + x[0:9]", "stack(x)", "x[::-1]", "x[m:m+1]"])
+@family(
+    "text",
+    [
+        "x[x > 0]",
+        "x[k]",
+        "x[:3:2] + x[0:9]",
+        "stack(x)",
+        "x[::-1]",
+        "x[m:m+1]",
+        "x*(5|2)",
+        "(3 & 6)*x",
+    ],
+)
 def test_refused_plainly(text: str) -> None:
     with pytest.raises(Fault) as caught:
         diff(text, "x", declared={"x": "vector:n"})

@@ -119,7 +119,7 @@ def test_the_value_of_a_path_keeps_its_borders():
 
 def test_a_wrong_path_is_withheld(monkeypatch):
     """A tape that loses a write in place: the numbers see it, the formula does not."""
-    text = "y = x*1\nz = y\ny += x\nz*z"
+    text = "import torch\ny = x*1\nz = y\ny += x\nz*z"
     assert diff_program(text, values={"x": 2.0}).text == "8*x"
     monkeypatch.setattr(Pair, "become", lambda self, made: made)
     with pytest.raises(Fault) as caught:

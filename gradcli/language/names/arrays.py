@@ -81,7 +81,9 @@ class ElementType:
 
 
 def array_of(found: Any) -> Any:
-    """What NumPy computed, as a value of the program."""
+    """What NumPy computed, or a function of tensors, as a value of the program."""
+    if found.__class__ is Tensor:
+        found = np.asarray(found.numpy())[()]
     if isinstance(found, tuple | list):
         parts = [array_of(one) for one in found]
         return parts if isinstance(found, list) else tuple(parts)
@@ -207,13 +209,17 @@ def _holds_traced(value: Any) -> bool:
     return argument_checks.holds(value, _is_traced)
 
 
+def _are_arrays(given: tuple) -> bool:
+    """Whether arguments are arrays and lists, and no tensors or numbers alone."""
+    arrays = any(v.__class__ in (NumpyArray, list, tuple, range) for v in given)
+    return arrays and not any(map(_holds_traced, given))
+
+
 def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
     """``np.name``: NumPy's own for arrays and lists, ``otherwise`` for tensors and numbers."""
 
     def call(*args: Any, **options: Any) -> Any:
-        given = (*args, *options.values())
-        numbers = not any(v.__class__ in (NumpyArray, list, tuple, range) for v in given)
-        if otherwise is not None and (numbers or any(map(_holds_traced, given))):
+        if otherwise is not None and not _are_arrays((*args, *options.values())):
             return otherwise(*args, **options)
         values = [*map(_argument, args)]
         _charged(values)
@@ -221,6 +227,16 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
         return array_of(made) if "out" not in options else options["out"]
 
     return named(call, getattr(function, "__name__", "array"))
+
+
+def of_arrays(function: Callable) -> Callable:
+    """``np.name`` by a function of tensors, which of arrays and lists makes arrays."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        made = function(*args, **options)
+        return array_of(made) if _are_arrays((*args, *options.values())) else made
+
+    return named(call, function.__name__)
 
 
 def _functions(home: Any, names: str) -> dict[str, Callable]:
@@ -240,12 +256,17 @@ OTHERS = _functions(np, """
 """Functions whose results are no larger than all their arguments, or twice that."""
 METHODS = """
     sum mean std var min max argmin argmax prod cumsum cumprod reshape ravel flatten transpose
-    squeeze dot copy all any round clip argsort nonzero trace swapaxes diagonal
+    squeeze copy all any round clip argsort nonzero trace swapaxes diagonal
 """
 
 
 def _method(name: str) -> Callable:
-    return named(by_numpy(lambda a, *args, **options: getattr(a, name)(*args, **options)), name)
+    def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
+        values = [*map(_argument, args)]
+        _charged([self.array, *values])
+        return array_of(getattr(self.array, name)(*values, **_options(options)))
+
+    return named(call, name)
 
 
 attributes.CALL[NumpyArray] = {
@@ -254,7 +275,7 @@ attributes.CALL[NumpyArray] = {
     "sort": lambda self, axis=-1: self.array.sort(axis),
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
     "fill": lambda self, value: self.array.fill(_plain(value)),
-    "view": lambda self: array_of(self.array.view()),
+    "view": lambda self: array_of(self.array.view()), "dot": by_numpy(np.dot, MEANINGS["dot"]),
 }  # fmt: skip
 ATTRIBUTES: dict[str, Callable[[NumpyArray], Any]] = {
     "shape": lambda a: tuple(a.array.shape), "ndim": lambda a: a.array.ndim,
@@ -269,7 +290,8 @@ def _operator(name: str, function: Callable) -> Callable:
     plain = getattr(Tensor, name, None)
 
     def apply(self: NumpyArray, *others: Any) -> Any:
-        if any(map(_is_traced, others)):
+        if any(map(_holds_traced, others)):
+            others = tuple(argument_checks.checked_data(other, name) for other in others)
             return NotImplemented if plain is None else plain(self, *others)
         values = [self.array, *map(_plain, others)]
         _charged(values)
@@ -327,21 +349,25 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
     return np.diff(a, min(int(n), max(a.shape, default=0)), axis)
 
 
-def _over(names: dict[str, Any], functions: dict[str, Callable]) -> dict[str, Any]:
-    """Functions of NumPy over what has their names."""
-    known = {name: argument_checks.with_checks(names[name]) for name in functions if name in names}
-    return {name: by_numpy(function, known.get(name)) for name, function in functions.items()}
+def _over(names: dict[str, Any], home: Any, functions: dict[str, Callable]) -> dict[str, Any]:
+    """Functions of NumPy over what has their names; others that ``home`` has make arrays."""
+    found: dict[str, Any] = {}
+    for name in names.keys() & (functions.keys() | vars(home).keys()):
+        function = argument_checks.with_checks(names[name])
+        if name in functions:
+            found[name] = by_numpy(functions[name], function)
+        elif function is not names[name] or name in MEANINGS:
+            found[name] = of_arrays(function)
+    return {**{name: by_numpy(f) for name, f in functions.items()}, **found}
 
 
 def table(names: dict[str, Any]) -> dict[str, Any]:
     """NumPy's functions over those of the language; ``names`` are what they do with tensors."""
-    own = {name: f for name, f in MEANINGS.items() if name not in ELEMENTWISE | OTHERS}
     functions: dict[str, Callable] = {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff}
-    found = own | _over(names | MEANINGS, functions)
+    found = _over(names | MEANINGS, np, functions)
     for name, meaning in MEANINGS.items():
         found[name].of_numpy = True  # no operator has this name
-        if found[name] is not meaning:
-            found[name].__wrapped__ = meaning  # has the parameters
+        found[name].__wrapped__ = meaning  # has the parameters
     found.update({f.__name__: _made(f) for f in (factories.eye, factories.arange)})
     found["linspace"] = _made(factories.linspace)
     found.update(empty=_filled(0.0), zeros=_filled(0.0), ones=_filled(1.0))
@@ -413,7 +439,7 @@ _LINALG = _functions(np.linalg, """
 
 def linalg(names: dict[str, Any]) -> dict[str, Any]:
     """``np.linalg`` over the functions of ``torch.linalg``, which tensors go to."""
-    return {**names, **_over(names, _LINALG)}
+    return {**names, **_over(names, np.linalg, _LINALG)}
 
 
 # ---- Random numbers ------------------------------------------------------------------------------

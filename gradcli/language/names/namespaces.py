@@ -289,6 +289,9 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
     table.update(methods.COMPOSED)
     table.update(max=table["amax"], min=table["amin"], sum=OPERATORS["sum"],
                  abs=Tensor.abs)  # type: ignore[attr-defined]  # fmt: skip
+    table.update(fabs=table["abs"], mod=table["remainder"], degrees=table["rad2deg"],
+                 radians=table["deg2rad"], rint=table["round"])  # fmt: skip
+    del table["put"]  # NumPy's writes into its argument
     # Few programs have arrays, and NumPy's functions are many.
     from gradcli.language.names import arrays
 

@@ -12,8 +12,15 @@ from typing import Any
 
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions import reshaping, sorting, statistics, strided
-from gradcli.functions.products import tensordot
+from gradcli.functions import (
+    arithmetic,
+    counting,
+    products,
+    reshaping,
+    sorting,
+    statistics,
+    strided,
+)
 from gradcli.language.names.argument_checks import checked_data, composed
 from gradcli.ops.errors import bad_shape
 from gradcli.ops.operator import OPERATORS as O
@@ -99,7 +106,31 @@ def dot(a: Any, b: Any) -> Any:
         return a * b
     if b.ndim < 3:
         return O["matmul"](a, b)
-    return tensordot(a, b, ((-1 % a.ndim,), (b.ndim - 2,)))
+    return products.tensordot(a, b, ((-1 % a.ndim,), (b.ndim - 2,)))
+
+
+def cross(a: Any, b: Any, *, axis: int = -1) -> Any:
+    """The vector product along the last axis, or another."""
+    return products.cross(a, b, axis)
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
+    """How many entries fall into each bin, and the edges of the bins."""
+    edges = bins if isinstance(bins, int) else checked_data(bins, "histogram").to(_of(a, None))
+    found = counting.histogram(_of(a, None), edges, range=range)
+    return found.hist.long(), found.bin_edges
+
+
+def round(a: Any, decimals: int = 0) -> Any:
+    """The nearest number of so many decimals, ties to even."""
+    return arithmetic.round(a, decimals=decimals)
+
+
+def select(conditions: Any, choices: Any, default: Any = 0) -> Any:
+    """The choice of the first condition that holds, or else ``default``."""
+    for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
+        default = reshaping.where(condition, choice, default)
+    return default
 
 
 def nonzero(a: Any) -> tuple[Any, ...]:
@@ -147,6 +178,6 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     f.__name__: composed(f)
     for f in (
         std, var, median, nanmedian, average, ptp, cumsum, cumprod, sort, repeat, split, transpose,
-        dot, nonzero, where, equal, gradient, meshgrid,
+        dot, cross, histogram, round, select, nonzero, where, equal, gradient, meshgrid,
     )
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current, restore
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.lower import lower
 from gradcli.language.compile.resolve import Checked
@@ -61,8 +61,9 @@ class Generated:
             scope["h_trace"] = watch
         exec(code, scope)
         arguments = [adopted(values[name], scope) for name in inputs]
-        before = running_steps.get(), mode.grad, mode.inference, mode.mixes
-        mode.mixes = program.formula
+        steps, before = running_steps.get(), current()
+        rebinds = program.rebinds and not lasting
+        restore(before.replaced(mixes=program.formula, rebinds=rebinds))
         spelling = showing.spelled_torch.set(self.checked.says_torch)
         numbers = identity.begin()
         again = _Again(values, limits, keep) if twice else None
@@ -73,7 +74,7 @@ class Generated:
             with np.errstate(all="ignore"):
                 value, local = scope["main"](*arguments)
             if lasting:  # set_grad_enabled(False) holds for what follows in the session
-                before = before[0], mode.grad, mode.inference, before[3]
+                before = before.replaced(enabled=current().enabled, inference=current().inference)
         except OSError:
             raise  # only printing can raise it: what is wrong is the stream, not the program
         except Exception as fault:
@@ -87,7 +88,7 @@ class Generated:
             showing.spelled_torch.reset(spelling)
             identity.end(numbers)
             settings.put_back(keep=lasting)
-            steps, mode.grad, mode.inference, mode.mixes = before
+            restore(before)
             running_steps.set(steps)
         variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
         return value, variables

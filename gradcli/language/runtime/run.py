@@ -78,9 +78,13 @@ class Program:
     names   the checked text: which names it takes and gives, and its statements; of a long sum the
             different terms only, of a long list of numbers its value
     differentiates  whether the text may call ``backward`` or a transform itself
+    rebinds         whether ``a += b`` of a single number makes another, as in Python: unless the
+                    text differentiates or makes tensors, or imports torch
     """
 
-    __slots__ = ("_walks", "_whole", "differentiates", "formula", "generated", "names", "origins")
+    __slots__ = (
+        "_walks", "_whole", "differentiates", "formula", "generated", "names", "origins", "rebinds",
+    )  # fmt: skip
 
     def __init__(
         self, checked: Checked, formula: bool = True, whole: Callable[[], Checked] | None = None
@@ -91,6 +95,9 @@ class Program:
         self.origins: dict[str, str] = {}
         self._walks = True
         self.differentiates = any(word in checked.source.text for word in _PASSES)
+        self.rebinds = not (
+            checked.uses_torch or self.differentiates or "tensor" in checked.source.text
+        )
         self.generated: Generated | None = None
 
     @property

@@ -22,6 +22,7 @@ import numpy as np
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.in_place import rebound
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names import attributes
 from gradcli.language.names.table import NAMES
@@ -342,7 +343,7 @@ def _in_place(op: Operator) -> Any:
 
 
 for _sign in ("+", "-", "*", "/", "//", "%", "**"):
-    setattr(Pair, f"__i{METHODS[_sign]}__", _in_place(by_sign()[_sign]))
+    setattr(Pair, f"__i{METHODS[_sign]}__", rebound(_in_place(by_sign()[_sign])))
 
 
 def _same(self: Pair, *_args: Any, **_options: Any) -> Pair:

@@ -277,6 +277,8 @@ class _Flattening:
                 raise self.refuse("a complex or infinite number", node)
             return "number", [], {}, _exact(node.value, node.text)
         if kind is n.Binary and node.op in BINARY:
+            if node.op in "&|" and n.Number in (type(node.left), type(node.right)):
+                raise self.refuse("an operation on bits", node)
             return BINARY[node.op], [node.left, node.right], {}, None
         if kind is n.Sum:
             terms, times = _like_terms(node)

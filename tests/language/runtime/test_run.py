@@ -195,6 +195,43 @@ def test_every_augmented_sign_writes_into_a_view():
             assert printed == f"tensor([{wanted},9])", (sign, held)
 
 
+@family("text", [
+    "s = x\ns += 1\ns*x", "s = x*1\nt = s\nt -= y\ns*t", "d = {'a': x}\nd['a'] *= y\nd['a']*x",
+    "def f(t):\n    t /= y\n    return t*x\nu = x*y\nf(u)*u",
+    "s = [x, y]\nt = s[0]\nt **= 2\nt*s[0]",
+    "best = s = x*y\nfor i in range(3):\n    s += i*x\nbest*s", "s = x\ns += 1\ns += y\ns*s*x",
+    "class Sum:\n    def __init__(self, s):\n        self.s = s\na = Sum(x)\na.s += y\na.s*x",
+    "s = max(x, y)\nt = s\ns += x\ns*t", "s = x//1\nt = s\nt %= 2\ns*x*t + x",
+])  # fmt: skip
+def test_a_number_has_another_value_after_augmented_assignment(text):
+    def python(**values):
+        head, _, last = text.rpartition("\n")
+        exec(head, values)
+        return eval(last, values)
+
+    at = {"x": 2.5, "y": 1.5}
+    leaves = {name: gradcli.tensor(v, dtype=gradcli.float64) for name, v in at.items()}
+    assert prepare(text, "file").run(leaves).value == python(**at)
+    slopes = [(python(**{**at, n: v + 1e-6}) - python(**{**at, n: v - 1e-6})) / 2e-6
+              for n, v in at.items()]  # fmt: skip
+    for leaf in leaves.values():
+        leaf.requires_grad_()
+    prepare(text, "file").run(leaves).value.backward()
+    found = [0 if leaf.grad is None else leaf.grad.item() for leaf in leaves.values()]
+    assert found == pytest.approx(slopes, rel=1e-6, abs=1e-6)
+    assert dict(leaves.items())["x"].item() == 2.5
+
+
+@family("text, value", [
+    ("import torch\ns = x*1\nt = s\nt += 1\ns", 3), ("s = tensor(2.0)\nt = s\nt += x\ns", 4),
+    ("s = v*1\nt = s\nt += 1\ns.sum()", 4), ("s = v*1\nt = s[0]\nt += 1\ns.sum()", 2),
+    ("s = v*1\ns[0] += 1\ns.sum()", 3),
+])  # fmt: skip
+def test_arrays_and_the_tensors_of_a_program_are_written_to(text, value):
+    found = prepare(text, "file").run({"x": gradcli.tensor(2.0), "v": gradcli.ones(2)}).value
+    assert found.item() == value
+
+
 def test_in_place_on_tensors_and_no_grad():
     text = (
         "x = torch_like\ny = x*1\nz = y\ny += 1\nprint(z[0].item())\n"
