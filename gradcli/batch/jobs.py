@@ -115,9 +115,11 @@ class Job:
         wrt = line.get("wrt")
         if isinstance(wrt, str):
             wrt = [name.strip() for name in wrt.split(",") if name.strip()]
-        if wrt is not None and not (isinstance(wrt, list) and all(isinstance(n, str) for n in wrt)):
+        if wrt is not None and not (isinstance(wrt, list) and set(map(type, wrt)) == {str}):
             raise ValueFault("E0923", "wrt: neither a name nor a list of names")
-        self.wrt: list[str] | None = wrt
+        self.wrt: list[str] | None = wrt and list(dict.fromkeys(wrt))
+        if wrt is not None and self.command == "eval":
+            raise ValueFault("E0923", "wrt does not go with the command eval")
         self.order = line.get("order")
         least = 1 if self.command == "diff" else 0
         if self.order is not None and (self.order.__class__ is not int or self.order < least):
@@ -460,6 +462,12 @@ def _warnings(found: Mapping[str, Any]) -> list[str]:
     said += [
         f"the gradient by {n} is not finite" for n, g in found.get("grads", {}).items() if _odd(g)
     ]
+    if found.get("value", {}).get("dtype", "").startswith("complex"):
+        said += [
+            f"the result is complex: by {n}, which is real, this is the real part"
+            for n, table in found.get("jacobians", {}).get("value", {}).items()
+            if not table["dtype"].startswith("complex")
+        ]
     return said
 
 

@@ -208,11 +208,11 @@ def given_texts(
 
 
 def names_in(flag: str, text: str) -> list[str]:
-    """The names that a flag lists. Raises ValueFault (E0910) where it lists none."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    """The names that a flag lists, each once. Raises ValueFault (E0910) where it lists none."""
+    names = dict.fromkeys(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise ValueFault("E0910", f"{flag} names nothing", help=f"{flag} x,y; or leave it out")
-    return names
+    return list(names)
 
 
 def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
