@@ -271,10 +271,8 @@ def _one_nan(array: np.ndarray) -> np.ndarray:
     """The array with one NaN for all: its sign depends on where in a block a row stands."""
     if array.dtype.kind not in "fc" or not np.isnan(array).any():
         return array
-    found = array.copy(order="C")
-    parts = found.view(found.real.dtype)  # of a complex number, only the part that is NaN
-    parts[np.isnan(parts)] = np.nan
-    return found
+    parts = np.ascontiguousarray(array).view(array.real.dtype)  # of complex numbers, each alone
+    return np.where(np.isnan(parts), np.nan, parts).astype(parts.dtype).view(array.dtype)
 
 
 def _text(id: Any) -> str:

@@ -9,7 +9,7 @@ back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -387,15 +387,11 @@ class Evaluator:
 def _stacked(value: Any) -> Any:
     """What a program gives; several results in a list are one with a row for each, and a float of
     Python is one of the default dtype, as everywhere."""
-    if isinstance(value, float | complex):
-        return as_tensor(value)
-    if isinstance(value, list | tuple):
-        if any(isinstance(item, Tensor) for item in value):
-            return stack(value)
-        try:
-            return tensor(value)
-        except Fault:
-            return value
+    if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
+        return stack(value)
+    if isinstance(value, list | tuple | float | complex):
+        with suppress(Fault):
+            return as_tensor(value)
     return value
 
 

@@ -18,6 +18,8 @@ from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 CONSTANT_STEPS = 10_000
 """The most steps of a constant expression in a field."""
+_PLAIN = 1e308
+"""Numbers below this are float64, whatever their digits."""
 NAME_LIMIT = 40
 """How much of a field's name or of a cell an error message repeats."""
 
@@ -70,33 +72,16 @@ class Fields:
     def json(self, name: str, value: Any) -> object:
         """The value that a JSON field holds. Raises Fault."""
         kind = value.__class__
-        if kind is float or kind is int:
-            return self.number(name, value)
         if kind is str:
             return self.text(name, value)
-        if kind is bool:
-            return np.bool_(value)
-        if kind is list:
-            return self.array(name, value)
-        if kind is dict and value.keys() == {"re", "im"}:
-            return self.array(name, [value])[0]
-        what = "null" if value is None else "an object"
-        mend = 'write a number, nested lists, or a string such as "1,2;3,4"'
-        raise ValueFault("E0923", f"{name}: {what} is not a value", help=mend)
-
-    def number(self, name: str, value: Any) -> object:
-        """A JSON number in the dtype of the fields. Raises Fault (E0923) for one too large."""
-        try:
-            value = float(value)
-        except OverflowError:
-            value = float("inf")
-        if value - value == 0 and self.dtype == "float64":
-            return np.float64(value)
-        with np.errstate(over="ignore"):
-            found = self.numpy.type(value)
-        if not np.isfinite(found):  # JSON has no infinity, so the digits were too many
-            raise self.too_large(name)
-        return found
+        plain = (kind is float or kind is int) and self.dtype == "float64"
+        if plain and -_PLAIN < value < _PLAIN:
+            return np.float64(value)  # the commonest by far
+        if value is None or (kind is dict and value.keys() != {"re", "im"}):
+            what = "null" if value is None else "an object"
+            mend = 'write a number, nested lists, or a string such as "1,2;3,4"'
+            raise ValueFault("E0923", f"{name}: {what} is not a value", help=mend)
+        return self.array(name, value) if kind is list else self.array(name, [value])[0]
 
     def too_large(self, name: str) -> Fault:
         """The fault (E0923) of a number that the dtype cannot hold."""

@@ -310,7 +310,9 @@ def from_json(option: str, file: str) -> Any:
         mend = "large arrays are read as a value: --x @x.npy"
         raise ValueFault("E0904", f"{option} {file} is larger than 4 MiB", help=mend)
     try:
-        return json.loads(text, parse_float=finite, object_pairs_hook=without_twins)
+        return json.loads(
+            text, parse_float=finite, parse_constant=str, object_pairs_hook=without_twins
+        )
     except Twice as name:
         said = f"{option} {file}: {str(name)[:60]!r} stands twice"
         raise ValueFault("E0924", said, help="keep one of them") from None
@@ -323,7 +325,7 @@ def from_json(option: str, file: str) -> Any:
 
 def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
     """Variables from a JSON object of numbers, lists and value texts."""
-    from gradcli.language.values.arrays import from_record  # needed by --vars only
+    from gradcli.language.values.arrays import from_json as array_of  # needed by --vars only
 
     found = from_json("--vars", file)
     if not isinstance(found, dict):
@@ -335,8 +337,7 @@ def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
             continue
         said = f"--vars {file}: {name}"
         try:
-            record = value if isinstance(value, dict) and "data" in value else {"data": value}
-            array = from_record(record)[()]
+            array = array_of(value)[()]
         except (ValueError, TypeError, OverflowError):
             said += " is not a number or a table of numbers"
             mend = "write NaN for a number that is missing"

@@ -373,49 +373,42 @@ def _as_integers(texts: list[str]) -> list[int] | None:
 # -- JSON ---------------------------------------------------------------------------------------
 
 
-def from_record(record: dict[str, Any]) -> np.ndarray:
-    """The array of a record of JSON: under ``data`` a number or nested lists, with a ``shape``.
+def from_json(value: Any) -> np.ndarray:
+    """The array of a number or nested lists of JSON, or of a record of them: ``data``, ``shape``.
 
-    Raises what ``from_lists`` does, KeyError without data and ValueError for another shape.
+    Raises what ``from_lists`` does, and ValueError for another shape.
     """
+    record = value if isinstance(value, dict) and "data" in value else {"data": value}
     found = np.asarray(from_lists([record["data"]])[0])
     return found.reshape(record.get("shape", found.shape))
 
 
 def from_lists(value: list) -> np.ndarray:
-    """Nested lists of JSON as an array of float64, complex128 or bool, a level at a time.
+    """Nested lists of JSON as an array of float64, complex128 or bool.
 
     Raises ValueError, which says what is wrong with the list, and OverflowError where a number is
     too large.
     """
-    shape = []
-    found: list[Any] = [value]
-    while found and found[0].__class__ is list:
-        size = len(found[0])
-        if any(item.__class__ is not list or len(item) != size for item in found):
-            raise ValueError("has rows that differ in length")
-        shape.append(size)
-        if len(shape) > MAX_NESTING:
-            raise ValueError(f"nests deeper than {MAX_NESTING}")
-        found = [inner for item in found for inner in item]
-    kinds = set(map(type, found))
+    found = np.array(value, dtype=object)
+    flat = found.reshape(-1).tolist()
+    kinds = set(map(type, flat))
     if kinds == {bool}:
-        return np.array(found).reshape(shape)
+        return found.astype(bool)
     if list in kinds:
-        raise ValueError("has rows that differ in length")
+        raise ValueError(f"has rows that differ in length, or more than {MAX_NESTING} axes")
     if dict in kinds:
-        return _complexes(found).reshape(shape)
+        return _complexes(flat).reshape(found.shape)
     if not kinds <= {int, float, str}:
         raise ValueError("holds more than numbers")
     try:
-        numbers = np.array([_WORDS[v] if v.__class__ is str else float(v) for v in found], float)
+        numbers = np.array([_WORDS[v] if v.__class__ is str else float(v) for v in flat], float)
     except KeyError:
         raise ValueError("holds text that is no number") from None
     # An infinity that no word asked for had too many digits.
-    asked = sum(v in ("Infinity", "-Infinity") for v in found) if str in kinds else 0
+    asked = sum(v in ("Infinity", "-Infinity") for v in flat) if str in kinds else 0
     if np.count_nonzero(np.isinf(numbers)) > asked:
         raise OverflowError
-    return numbers.reshape(shape)
+    return numbers.reshape(found.shape)
 
 
 def _complexes(found: list) -> np.ndarray:

@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from gradcli.language.values.arrays import from_record, read_array
+from gradcli.language.values.arrays import from_json, read_array
 from gradcli.language.values.reader import NUMBERISH, Reader, ValueFormFault, check_bytes, items
 from gradcli.ops.errors import Fault
 
@@ -272,18 +272,13 @@ def _from_record(body: str, shown: str) -> np.ndarray:
 
     wrong = f"{shown}: not a record with numbers under data"
     try:
-        record = json.loads(body, parse_float=lambda text: _finite(text, shown))
-        return from_record(record.get("value", record))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        record = json.loads(body, parse_constant=str)
+        record = record.get("value", record)
+        return from_json({"data": record["data"], **record})
+    except OverflowError:
+        raise _Trouble(f"{shown}: a number is too large for float64", "write Infinity") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _Trouble(wrong, '{"data": [1, 2, 3]}') from None
-
-
-def _finite(text: str, shown: str) -> float:
-    """A number of JSON. Raises _Trouble for digits that overflow."""
-    number = float(text)
-    if abs(number) == _INF:
-        raise _Trouble(f"{shown}: {text[:20]} is too large for float64", "write Infinity")
-    return number
 
 
 def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -> np.ndarray:
@@ -342,9 +337,7 @@ def _splitter(line: str):
     mark = next((mark for mark in ",;\t" if mark in line), None)
     if mark is None:
         return str.split
-    if '"' not in line:
-        return lambda text: _quoted(text, mark) if '"' in text else text.split(mark)
-    return lambda text: _quoted(text, mark)
+    return lambda text: _quoted(text, mark) if '"' in text else text.split(mark)
 
 
 def _quoted(line: str, mark: str) -> list[str]:
