@@ -96,10 +96,11 @@ class Fields:
             raise self.too_large(name) from None
         except ValueError as wrong:
             raise self.wrong_list(name, str(wrong)) from None
-        if found.dtype.kind == "b":
+        own = self.own(found.dtype.kind)
+        if found.dtype.kind == "b" or found.dtype == own:
             return found
         with np.errstate(over="ignore"):
-            result = found.astype(self.own(found.dtype.kind))
+            result = found.astype(own)
         if np.any(np.isinf(result) & np.isfinite(found)):
             raise self.too_large(name)
         return result
