@@ -169,13 +169,16 @@ def _by_name(table: Any, columns: Sequence[str] | None, what: str) -> dict[str, 
         said = f"{what}: an array of shape {tuple(array.shape)} has no names for its columns"
         mend = "a structured array, or --columns a,b,t with one name for each of its columns"
         raise ValueFault("E0926", said, help=mend)
+    if len(set(columns)) < len(columns):
+        raise ValueFault("E0926", f"{what}: a name of --columns stands twice", help="keep one")
     return {n: array[:, i] for i, n in enumerate(columns)}
 
 
 def _array(column: Any) -> np.ndarray:
-    """A column as an array, NaN for numbers that are masked."""
-    if hasattr(column, "mask") and hasattr(column, "filled") and column.dtype.kind in "iuf":
-        return np.asarray(column.astype(np.float64).filled(np.nan))
+    """A column as an array, NaN for what is masked."""
+    if hasattr(column, "mask") and hasattr(column, "filled") and column.dtype.kind in "biufc":
+        own = np.complex128 if column.dtype.kind == "c" else np.float64
+        return np.asarray(column.astype(own).filled(np.nan))
     return np.asarray(column)
 
 
@@ -241,8 +244,10 @@ def _from_arrow(column: Any, name: str) -> np.ndarray:
         return np.array(["" if v is None else v for v in column.to_pylist()], dtype=np.str_)
     if what == "boolean" and column.null_count:
         raise ValueFault("E0926", f"the column {shown(name)} has rows without a value")
-    if what == "number" and (column.null_count or pa.types.is_decimal(kind)):
-        column = column.cast(pa.float64())
+    if pa.types.is_decimal(kind):  # pyarrow's own cast rounds twice: 96.85 to 96.85000000000001
+        column = column.cast(pa.string()).cast(pa.float64())
+    elif what == "number" and column.null_count:
+        column = column.cast(pa.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

@@ -271,7 +271,8 @@ def _one_nan(array: np.ndarray) -> np.ndarray:
     """The array with one NaN for all: its sign depends on where in a block a row stands."""
     if array.dtype.kind not in "fc" or not np.isnan(array).any():
         return array
-    return np.where(np.isnan(array), np.nan, array).astype(array.dtype)
+    parts = np.ascontiguousarray(array).view(array.real.dtype)  # of complex numbers, each alone
+    return np.where(np.isnan(parts), np.nan, parts).astype(parts.dtype).view(array.dtype)
 
 
 def _text(id: Any) -> str:
@@ -317,6 +318,7 @@ def fitting(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.nd
     if array.shape[1:] != shape or not (kind in "biu" or np.can_cast(array.dtype, dtype)):
         return ~fits
     if kind in "iu":
-        large = np.abs(array) > 2 ** (np.finfo(dtype).nmant + 1)
+        most = 2 ** (np.finfo(dtype).nmant + 1)
+        large = (array > most) | (array < -most)
         fits = ~large.reshape(len(array), -1).any(axis=1)
     return fits

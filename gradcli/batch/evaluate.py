@@ -9,7 +9,7 @@ back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from gradcli.batch.plan import Plan
 from gradcli.batch.readers import Row
 from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import generator as random
-from gradcli.engine.creation.factories import tensor
+from gradcli.engine.creation.factories import as_tensor, tensor
 from gradcli.engine.dtypes import default_dtype, float64, set_default_dtype, to_dtype
 from gradcli.engine.grad_mode import mode, unchanged
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -385,14 +385,13 @@ class Evaluator:
 
 
 def _stacked(value: Any) -> Any:
-    """What a program gives; several results in a list are one with a row for each."""
-    if isinstance(value, list | tuple):
-        if any(isinstance(item, Tensor) for item in value):
-            return stack(value)
-        try:
-            return tensor(value)
-        except Fault:
-            return value
+    """What a program gives; several results in a list are one with a row for each, and a float of
+    Python is one of the default dtype, as everywhere."""
+    if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
+        return stack(value)
+    if isinstance(value, list | tuple | float | complex):
+        with suppress(Fault):
+            return as_tensor(value)
     return value
 
 

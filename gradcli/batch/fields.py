@@ -12,12 +12,14 @@ import numpy as np
 
 from gradcli.language.diagnostics.render import inert
 from gradcli.language.runtime.run import Limits, constant
+from gradcli.language.values.arrays import from_lists
 from gradcli.language.values.flags import read_value
-from gradcli.language.values.reader import MAX_NESTING
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 CONSTANT_STEPS = 10_000
 """The most steps of a constant expression in a field."""
+_PLAIN = 1e308
+"""Numbers below this are float64, whatever their digits."""
 NAME_LIMIT = 40
 """How much of a field's name or of a cell an error message repeats."""
 
@@ -70,96 +72,47 @@ class Fields:
     def json(self, name: str, value: Any) -> object:
         """The value that a JSON field holds. Raises Fault."""
         kind = value.__class__
-        if kind is float or kind is int:
-            return self.number(name, value)
         if kind is str:
             return self.text(name, value)
-        if kind is bool:
-            return np.bool_(value)
-        if kind is list:
-            return self.array(name, value)
-        if kind is dict and value.keys() == {"re", "im"}:
-            return self.complexes(name, [value])[0]
-        what = "null" if value is None else "an object"
-        mend = 'write a number, nested lists, or a string such as "1,2;3,4"'
-        raise ValueFault("E0923", f"{name}: {what} is not a value", help=mend)
-
-    def number(self, name: str, value: Any) -> object:
-        """A JSON number in the dtype of the fields. Raises Fault (E0923) for one too large."""
-        try:
-            value = float(value)
-        except OverflowError:
-            value = float("inf")
-        if value - value == 0 and self.dtype == "float64":
-            return np.float64(value)
-        with np.errstate(over="ignore"):
-            found = self.numpy.type(value)
-        if not np.isfinite(found):  # JSON has no infinity, so the digits were too many
-            raise self.too_large(name)
-        return found
-
-    def complexes(self, name: str, items: list) -> Any:
-        """Numbers of which some are complex, ``{"re": 1, "im": 2}``, as a batch writes them."""
-        if any(item.__class__ is dict and item.keys() != {"re", "im"} for item in items):
-            raise self.wrong_list(name, "holds more than numbers")
-        pairs = [[v["re"], v["im"]] if v.__class__ is dict else [v, 0] for v in items]
-        if any(part.__class__ is dict for pair in pairs for part in pair):
-            raise self.wrong_list(name, "holds a complex number of complex parts")
-        parts: Any = self.array(name, pairs)
-        if parts.ndim != 2 or parts.dtype.kind != "f":
-            raise self.wrong_list(name, "holds a part of a complex number that is no number")
-        found = np.empty(len(items), np.result_type(parts, np.complex64))
-        found.real, found.imag = parts[:, 0], parts[:, 1]
-        return found
+        plain = (kind is float or kind is int) and self.dtype == "float64"
+        if plain and -_PLAIN < value < _PLAIN:
+            return np.float64(value)  # the commonest by far
+        if value is None or (kind is dict and value.keys() != {"re", "im"}):
+            what = "null" if value is None else "an object"
+            mend = 'write a number, nested lists, or a string such as "1,2;3,4"'
+            raise ValueFault("E0923", f"{name}: {what} is not a value", help=mend)
+        return self.array(name, value) if kind is list else self.array(name, [value])[0]
 
     def too_large(self, name: str) -> Fault:
         """The fault (E0923) of a number that the dtype cannot hold."""
         mend = 'write "Infinity" for infinity'
         return ValueFault("E0923", f"{name}: a number is too large for {self.dtype}", help=mend)
 
-    def array(self, name: str, value: list) -> object:
-        """Nested lists as an array, a level at a time."""
-        shape = []
-        items: list[Any] = [value]
-        while items and items[0].__class__ is list:
-            size = len(items[0])
-            if any(item.__class__ is not list or len(item) != size for item in items):
-                raise self.wrong_list(name, "has rows that differ in length")
-            shape.append(size)
-            if len(shape) > MAX_NESTING:
-                raise self.wrong_list(name, f"nests deeper than {MAX_NESTING}")
-            items = [inner for item in items for inner in item]
-        kinds = set(map(type, items))
-        if kinds == {bool}:
-            return np.array(items).reshape(shape)
-        if list in kinds:
-            raise self.wrong_list(name, "has rows that differ in length")
-        if dict in kinds:
-            return self.complexes(name, items).reshape(shape)
-        if not kinds <= {int, float, str}:
-            raise self.wrong_list(name, "holds more than numbers")
+    def array(self, name: str, value: list) -> Any:
+        """Nested lists as an array. Raises Fault (E0923)."""
         try:
-            numbers = [_WORDS[item] if item.__class__ is str else float(item) for item in items]
-        except KeyError:
-            raise self.wrong_list(name, "holds text that is no number") from None
+            found = from_lists(value)
         except OverflowError:
             raise self.too_large(name) from None
-        found = np.array(numbers, dtype=np.float64)
+        except ValueError as wrong:
+            raise self.wrong_list(name, str(wrong)) from None
+        own = self.own(found.dtype.kind)
+        if found.dtype.kind == "b" or found.dtype == own:
+            return found
         with np.errstate(over="ignore"):
-            result = found.astype(self.numpy)
-        # An infinity that no word asked for had too many digits.
-        asked = sum(item in ("Infinity", "-Infinity") for item in items) if str in kinds else 0
-        if np.count_nonzero(np.isinf(result)) > asked:
+            result = found.astype(own)
+        if np.any(np.isinf(result) & np.isfinite(found)):
             raise self.too_large(name)
-        return result.reshape(shape)
+        return result
+
+    def own(self, kind: str) -> np.dtype:
+        """The dtype of the fields, for numbers of a kind."""
+        return np.result_type(self.numpy, np.complex64) if kind == "c" else self.numpy
 
     def wrong_list(self, name: str, what: str) -> Fault:
         """The fault (E0923) of nested lists that are no array of numbers."""
         mend = 'like [[1, 2], [3, 4]], with "NaN", "Infinity" and "-Infinity" where needed'
         return ValueFault("E0923", f"{name}: the list {what}", help=mend)
-
-
-_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
 def shown(text: str) -> str:

@@ -36,7 +36,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
 from gradcli.engine.grad_mode import no_grad
-from gradcli.language.diagnostics.render import closest, did_you_mean
+from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.diagnostics.runtime import placed
 from gradcli.language.names import settings
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
@@ -104,10 +104,8 @@ class Job:
         self.whole = "program" in text
         self.text: str = next(iter(text.values()))
         self.command = line.get("command", "grad")
-        known = isinstance(self.command, str) and self.command in COMMANDS
-        if not known:
-            near = closest(self.command, COMMANDS) if isinstance(self.command, str) else None
-            mend = f"did you mean {near}?" if near else f"one of {', '.join(COMMANDS)}"
+        if not isinstance(self.command, str) or self.command not in COMMANDS:
+            mend = did_you_mean(str(self.command), COMMANDS, f"one of {', '.join(COMMANDS)}")
             raise ValueFault("E0923", f"a job has no command {shown(str(self.command))}", help=mend)
         self.vars = line.get("vars", {})
         if not isinstance(self.vars, dict):
@@ -115,9 +113,11 @@ class Job:
         wrt = line.get("wrt")
         if isinstance(wrt, str):
             wrt = [name.strip() for name in wrt.split(",") if name.strip()]
-        if wrt is not None and not (isinstance(wrt, list) and all(isinstance(n, str) for n in wrt)):
+        if wrt is not None and not (isinstance(wrt, list) and set(map(type, wrt)) == {str}):
             raise ValueFault("E0923", "wrt: neither a name nor a list of names")
-        self.wrt: list[str] | None = wrt
+        self.wrt: list[str] | None = wrt and list(dict.fromkeys(wrt))
+        if wrt is not None and self.command == "eval":
+            raise ValueFault("E0923", "wrt does not go with the command eval")
         self.order = line.get("order")
         least = 1 if self.command == "diff" else 0
         if self.order is not None and (self.order.__class__ is not int or self.order < least):
@@ -283,28 +283,25 @@ class _Function:
         return lambda x: self(*self.inputs[:at], x, *self.inputs[at + 1 :])
 
 
-def _hessian(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
+def _tables(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
+    """hess and jac."""
     function = _Function(worker, job, program, used)
+    take = hessian if job.command == "hess" else jacobian
     with function.evaluator.settings():
         value = function(*function.inputs)
-        if value.array.size != 1:
+        if take is hessian and value.array.size != 1:
             said = f"the result has shape {tuple(value.shape)}; a Hessian needs a scalar"
             raise RuntimeFault("E0403", said, help="sum(...) of it, or the command jac")
-        rows = hessian(function, function.inputs) if function.wrt else ()
-    blocks = {
-        x: {y: _record(block) for y, block in zip(function.wrt, row, strict=True)}
-        for x, row in zip(function.wrt, rows, strict=True)
-    }
-    return {"value": _record(value), "hessians": blocks}
+        tables = take(function, function.inputs) if function.wrt else ()
 
+    def by_name(found: Any) -> dict[str, Any]:
+        if not isinstance(found, tuple):
+            return _record(found)
+        return {n: by_name(part) for n, part in zip(function.wrt, found, strict=True)}
 
-def _jacobian(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
-    function = _Function(worker, job, program, used)
-    with function.evaluator.settings():
-        value = function(*function.inputs)
-        tables = jacobian(function, function.inputs) if function.wrt else ()
-    found = {x: _record(table) for x, table in zip(function.wrt, tables, strict=True)}
-    return {"value": _record(value), "jacobians": {"value": found}}
+    found = by_name(tables)
+    of = {"hessians": found} if take is hessian else {"jacobians": {"value": found}}
+    return {"value": _record(value), **of}
 
 
 def _diff(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
@@ -460,6 +457,12 @@ def _warnings(found: Mapping[str, Any]) -> list[str]:
     said += [
         f"the gradient by {n} is not finite" for n, g in found.get("grads", {}).items() if _odd(g)
     ]
+    if found.get("value", {}).get("dtype", "").startswith("complex"):
+        said += [
+            f"the result is complex: by {n}, which is real, this is the real part"
+            for n, table in found.get("jacobians", {}).get("value", {}).items()
+            if not table["dtype"].startswith("complex")
+        ]
     return said
 
 
@@ -476,6 +479,6 @@ def _odd(record: Mapping[str, Any]) -> bool:
 
 
 COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
-    "grad": _evaluated, "eval": _evaluated, "diff": _diff, "hess": _hessian, "jac": _jacobian,
+    "grad": _evaluated, "eval": _evaluated, "diff": _diff, "hess": _tables, "jac": _tables,
     "check": _check,
 }  # fmt: skip

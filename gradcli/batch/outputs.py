@@ -320,8 +320,12 @@ def _npy_head(file: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
 
 
 def _arrow_column(array: np.ndarray) -> Any:
-    """An array as a column of pyarrow: texts, numbers, or lists of one length."""
+    """An array as a column of pyarrow: texts, numbers, or lists of one length. Raises ValueFault
+    (E0905) for what it has no column for."""
     pa = arrow()
+    if array.dtype.kind == "c" or 0 in array.shape[1:]:
+        what = "complex numbers" if array.dtype.kind == "c" else "lists without items"
+        raise ValueFault("E0905", f"Parquet has no place for {what}", help="--format npz")
     if array.dtype.kind == "U":
         return pa.array(array.tolist(), pa.string())
     found = pa.array(np.ascontiguousarray(array).reshape(-1))

@@ -240,10 +240,11 @@ class RowWorker:
         count = block.count if positions is None else len(positions)
         columns = {n: given[n] for n in self.wanted}
         for name, array in columns.items():
-            if array.dtype.kind not in "iuf" or array.dtype == self.fields.numpy:
+            own = self.fields.own(array.dtype.kind)
+            if array.dtype.kind not in "iufc" or array.dtype == own:
                 continue
             with np.errstate(over="ignore"):
-                columns[name] = array.astype(self.fields.numpy)
+                columns[name] = array.astype(own)
             over = np.isinf(columns[name]) & np.isfinite(array)
             if over.any():
                 lost = over.reshape(count, -1).any(axis=1)

@@ -27,6 +27,7 @@ from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
+from gradcli.language.values.arrays import from_json
 from gradcli.ops.errors import Fault, ValueFault
 from gradcli.ops.operator import OPERATORS, is_complex
 from gradcli.transforms.check import tolerance
@@ -137,9 +138,8 @@ def from_file(job: Job, file: str) -> tuple[dict[str, str], dict[str, Any]]:
     for name, value in found.items():
         _known(job, name, f"--against-file {file}")
         try:
-            data = value["data"] if isinstance(value, dict) else value
-            arrays[name] = np.array(data, dtype=np.float64)
-        except (KeyError, ValueError, TypeError, OverflowError):
+            arrays[name] = from_json(value)
+        except (ValueError, TypeError, OverflowError):
             raise ValueFault("E0904", f"--against-file {file}: {name} is no array") from None
     return {}, arrays
 

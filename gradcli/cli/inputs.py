@@ -212,11 +212,11 @@ def given_texts(
 
 
 def names_in(flag: str, text: str) -> list[str]:
-    """The names that a flag lists. Raises ValueFault (E0910) where it lists none."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    """The names that a flag lists, each once. Raises ValueFault (E0910) where it lists none."""
+    names = dict.fromkeys(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise ValueFault("E0910", f"{flag} names nothing", help=f"{flag} x,y; or leave it out")
-    return names
+    return list(names)
 
 
 def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
@@ -261,17 +261,18 @@ def read_flag(
         fault.source = Source(text, "")  # type: ignore[attr-defined]
         fault.labels = [(problem.start, problem.end, "", True)]  # type: ignore[attr-defined]
         raise fault from None
-    wide = value.dtype in (np.float64, np.complex128)
-    if not wide or dtype is dtypes.float64 or _NAMED.search(text):
-        return value
-    plain = value.dtype.kind == "f" or dtype.is_complex
-    return _narrowed(f"--{name}", value, dtype if plain else dtypes.complex64)
+    return value if _NAMED.search(text) else _narrowed(f"--{name}", value, dtype)
 
 
 _NAMED = re.compile(r"\b(float64|double|complex|complex128)\s*:")
 
 
 def _narrowed(said: str, value: Any, dtype: dtypes.DType) -> Any:
+    """The value in the run's dtype. Raises ValueFault (E0901) for a number too large for it."""
+    if dtype is dtypes.float64 or value.dtype not in (np.float64, np.complex128):
+        return value
+    if value.dtype.kind == "c" and not dtype.is_complex:
+        dtype = dtypes.complex64
     with np.errstate(over="ignore"):
         found = value.astype(dtype.numpy)
     if np.any(np.isinf(found) & np.isfinite(value)):
@@ -313,7 +314,9 @@ def from_json(option: str, file: str) -> Any:
         mend = "large arrays are read as a value: --x @x.npy"
         raise ValueFault("E0904", f"{option} {file} is larger than 4 MiB", help=mend)
     try:
-        return json.loads(text, parse_float=finite, object_pairs_hook=without_twins)
+        return json.loads(
+            text, parse_float=finite, parse_constant=str, object_pairs_hook=without_twins
+        )
     except Twice as name:
         said = f"{option} {file}: {str(name)[:60]!r} stands twice"
         raise ValueFault("E0924", said, help="keep one of them") from None
@@ -326,6 +329,8 @@ def from_json(option: str, file: str) -> Any:
 
 def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
     """Variables from a JSON object of numbers, lists and value texts."""
+    from gradcli.language.values.arrays import from_json as array_of  # needed by --vars only
+
     found = from_json("--vars", file)
     if not isinstance(found, dict):
         raise ValueFault("E0904", f"--vars {file}: not a JSON object", help='{"x": [1, 2], "a": 3}')
@@ -334,18 +339,14 @@ def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
         if isinstance(value, str):
             values[name] = read_flag(name, value, dtype, files=False)
             continue
-        if isinstance(value, dict) and "data" in value:
-            value = value["data"]
         said = f"--vars {file}: {name}"
         try:
-            kinds = set(map(type, np.array(value, dtype=object).flat))
-            array: Any = np.array(value, dtype=bool if kinds == {bool} else np.float64)[()]
+            array = array_of(value)[()]
         except (ValueError, TypeError, OverflowError):
-            raise ValueFault("E0904", f"{said} is not a number or a table of numbers") from None
-        if type(None) in kinds:
+            said += " is not a number or a table of numbers"
             mend = "write NaN for a number that is missing"
-            raise ValueFault("E0904", f"{said}: null is not a value", help=mend)
-        values[name] = array if kinds == {bool} else _narrowed(said, array, dtype)
+            raise ValueFault("E0904", said, help=mend) from None
+        values[name] = _narrowed(said, array, dtype)
     return values
 
 

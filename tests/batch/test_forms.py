@@ -116,6 +116,20 @@ def test_failed_rows_in_tables(files, capsys):
     assert not (files / "out.csv.errors.jsonl").exists()
 
 
+def test_only_the_nan_part_of_a_complex_number_is_nan_in_a_table(files, capsys):
+    np.savez("c.npz", x=np.array([complex("1+nanj"), complex("nan-infj"), complex("2-0j")]))
+    assert run(["batch", "x", "--npz", "c.npz", "--no-grad", "-o", "o.npz", "--quiet"]) == 0
+    assert np.load("o.npz")["value"].astype(str).tolist() == ["(1+nanj)", "(nan-infj)", "(2-0j)"]
+    words = ["--npy", "in.npy", "--columns", "a,a", "--no-grad", "--quiet"]
+    assert run(["batch", "a", *words]) == 2
+    pytest.importorskip("pyarrow")
+    for text in ("x", "[x.real, x.real][:0]"):
+        words = ["--npz", "c.npz", "--no-grad", "-o", "o.parquet", "--quiet"]
+        assert (
+            run(["batch", text, *words]) == 1 and "Parquet has no place" in capsys.readouterr().err
+        )
+
+
 def test_vectors_in_cells(files):
     (files / "v.csv").write_text('x,y\n"[1,2]",2\n"3,4",1\n')
     assert run(["batch", "sum(x*x)*y", "--csv", "v.csv", "-o", "v2.csv", "--quiet"]) == 0

@@ -60,6 +60,16 @@ def test_a_job_is_what_the_command_gives(capsys):
         assert {k: v for k, v in job.items() if k not in ("row", "id")} == alone
 
 
+def test_a_name_twice_is_one_and_what_is_complex_says_so():
+    square, complex_one = jobs(
+        {"expr": "sum(v*v)", "vars": {"v": [1, 2]}, "command": "check", "wrt": "v,v"},
+        {"expr": "x+1j*z", "vars": {"x": 1, "z": "2j"}, "command": "jac"},
+    )
+    assert square["agrees"] and square["compared"] == 2
+    (said,) = complex_one["warnings"]
+    assert "by x, which is real, this is the real part" in said
+
+
 def test_grading():
     answers = {
         "x + x": True, "2.0*x": True, "2*x + 1e-3": False, "x*x": False, "2*abs(x)": False,
@@ -99,6 +109,8 @@ POISON = {
     '{"expr": 3}': "E0923",
     '{"expr": "x", "vars": [1]}': "E0923",
     '{"expr": "x", "wrt": 3}': "E0923",
+    '{"expr": "x", "vars": {"x": 1}, "wrt": ""}': "E0923",
+    '{"expr": "x", "vars": {"x": 1}, "command": "eval", "wrt": "y"}': "E0923",
     '{"expr": "x", "order": 2}': "E0923",
     '{"expr": "x", "command": "check", "order": 2}': "E0923",
     '{"expr": "x", "command": "diff", "order": 0}': "E0923",

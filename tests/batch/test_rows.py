@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 
 import numpy as np
@@ -240,6 +241,35 @@ def test_a_table_of_pyarrow():
     table = pa.table({"x": [1.0, 2.0], "v": [[1.0, 2.0], [3.0, 4.0]]})
     found = gradcli.batch.run("sum(v)*x", table)
     assert found.value.tolist() == [3, 14] and found.grads["v"].tolist() == [[1, 1], [2, 2]]
+
+
+def test_numbers_that_a_column_lacks_are_nan_and_the_others_exact():
+    masked = {
+        "b": np.ma.array([True, True], mask=[0, 1]), "c": np.ma.array([1 + 1j, 5], mask=[0, 1]),
+        "u": np.ma.array(["s", "t"], mask=[0, 1]),
+    }  # fmt: skip
+    found = gradcli.batch.run("b*c", masked, grad=False).value
+    assert found[0] == 1 + 1j and np.isnan(found[1])
+    pa = pytest.importorskip("pyarrow")
+    texts = [str(n / 100) for n in range(-2000, 12000)]
+    exact = pa.array([decimal.Decimal(text) for text in texts] + [None])
+    found = gradcli.batch.run("x", pa.table({"x": exact}), grad=False).value
+    assert found[:-1].tolist() == list(map(float, texts)) and np.isnan(found[-1])
+    found = gradcli.batch.run("x", pa.table({"x": pa.array([2**53 + 1, None])}), grad=False).value
+    assert found[0] == 2.0**53 and np.isnan(found[1])
+
+
+def test_what_has_no_variable_in_it_and_complex_columns_are_of_the_dtype_asked_for():
+    for text in ("sin(1)", "if x > 0:\n    y = 0.1\nelse:\n    y = sqrt(2)\ny", "[0.1, x][0]"):
+        out, _ = output_of(text, '{"x": 1}\n{"x": -1}', mode="file", dtype="float32")
+        kinds = {json.loads(line)["value"]["dtype"] for line in out.splitlines()}
+        assert kinds == {"float32"}
+    given = np.array([1.1 + 1j])
+    for dtype, wide in (("float32", "complex64"), ("float64", "complex128")):
+        for narrow in ("complex64", "complex128"):
+            table = {"x": given.astype(narrow)}
+            found = gradcli.batch.run("x/3", table, dtype=dtype, grad=False).value
+            assert found.dtype == wide and found[0] == given.astype(narrow).astype(wide)[0] / 3
 
 
 def test_a_data_frame_and_columns_that_no_program_reads():

@@ -190,6 +190,14 @@ def test_gradients_from_files(cli, tmp_path, kind):
     assert done.code == 1 and "it is 2 times too large" in done.out
 
 
+def test_a_file_of_gradients_holds_numbers_only(cli, tmp_path):
+    good = '{"x": {"data": [2, 4], "shape": [2]}}'
+    for text in (good, '{"x": [2, null]}', '{"x": ["2", 4]}', '{"x": [true, 4]}'):
+        (tmp_path / "g.json").write_text(text)
+        done = cli("check", "dot(x,x)", "--x", "1,2", "--against-file", "g.json")
+        assert done.code == (0 if text == good else 2), text
+
+
 @family("args, code, said", [
     (["--against", "z=2*x"], "E0910", "no gradient by z"),
     (["--against", "2*q"], "E0202", "q"),

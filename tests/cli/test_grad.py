@@ -144,6 +144,20 @@ def test_values_from_files(cli, tmp_path):
         assert done.code == 2 and "E0904" in done.err and "write NaN" in done.err
     (tmp_path / "v.json").write_text('{"x": [true, false]}')
     assert cli("eval", "x", "--vars", "v.json").out == "value  [True, False]\n"
+    records = {
+        '{"data": [], "shape": [0, 3]}': "value  [] shape (0, 3)\n",
+        '{"data": [{"re": 1, "im": 2}, 3]}': "value  [1+2j, 3+0j]\n",
+    }
+    for record, shown in records.items():
+        (tmp_path / "v.json").write_text(f'{{"x": {record}}}')
+        (tmp_path / "r.json").write_text(record)
+        assert cli("eval", "x", "--vars", "v.json").out == shown
+        assert cli("eval", "x", "--x", "@r.json").out == shown
+    for wrong in ('[1, "1e400"]', "[1, null]", "[true, 2]", '["1_0"]', '[{"re": 1}]'):
+        (tmp_path / "v.json").write_text(f'{{"x": {wrong}}}')
+        (tmp_path / "r.json").write_text(f'{{"data": {wrong}}}')
+        assert cli("eval", "x", "--vars", "v.json").code == 2
+        assert cli("eval", "x", "--x", "@r.json").code == 2
     (tmp_path / "v.json").write_text('{"x": [1, 1e39]}')
     for given in (("--vars", "v.json"), ("--x", "1e39"), ("--x", "pi,2e38*2")):
         assert cli("eval", "x", *given).code == 0

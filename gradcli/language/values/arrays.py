@@ -1,13 +1,23 @@
-"""The value forms of several numbers: ``1,2;3,4``, ``[[1,2],[3,4]]`` and ``0:10:0.1``."""
+"""The value forms of several numbers: ``1,2;3,4``, ``[[1,2],[3,4]]`` and ``0:10:0.1``; and the
+lists that JSON holds."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from gradcli.language.values.reader import MAX_NESTING, NUMBERISH, Reader, check_bytes, items, trim
+from gradcli.language.values.reader import (
+    INF,
+    MAX_NESTING,
+    NUMBERISH,
+    Reader,
+    check_bytes,
+    items,
+    trim,
+)
 from gradcli.ops.errors import LimitFault
 
 _PIECE = 1 << 16
@@ -16,7 +26,8 @@ _MARK = re.compile(r"[,;:()\[\]{}]")
 _BETWEEN = re.compile(r"\]\s*,\s*\[")
 _TOKEN = re.compile(r"[\[\],]|[^\[\],]+")
 _DECIMAL = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?\Z", re.ASCII)
-_JSON_STRINGS = {'"NaN"': "nan", '"Infinity"': "inf", '"-Infinity"': "-inf"}
+_WORDS = {"NaN": float("nan"), "Infinity": INF, "-Infinity": -INF}
+_JSON_STRINGS = {f'"{word}"': str(number) for word, number in _WORDS.items()}
 
 
 def read_array(reader: Reader, start: int, end: int, dtype: np.dtype) -> np.ndarray:
@@ -357,3 +368,57 @@ def _as_integers(texts: list[str]) -> list[int] | None:
     lowest = min(0, *(exponent for _, _, exponent in parts))
     scaled = [sign * digits * 10 ** (exponent - lowest) for sign, digits, exponent in parts]
     return [*scaled, 10**-lowest]
+
+
+# -- JSON ---------------------------------------------------------------------------------------
+
+
+def from_json(value: Any) -> np.ndarray:
+    """The array of a number or nested lists of JSON, or of a record of them: ``data``, ``shape``.
+
+    Raises what ``from_lists`` does, and ValueError for another shape.
+    """
+    record = value if isinstance(value, dict) and "data" in value else {"data": value}
+    found = np.asarray(from_lists([record["data"]])[0])
+    return found.reshape(record.get("shape", found.shape))
+
+
+def from_lists(value: list) -> np.ndarray:
+    """Nested lists of JSON as an array of float64, complex128 or bool.
+
+    Raises ValueError, which says what is wrong with the list, and OverflowError where a number is
+    too large.
+    """
+    found = np.array(value, dtype=object)
+    flat = found.reshape(-1).tolist()
+    kinds = set(map(type, flat))
+    if kinds == {bool}:
+        return found.astype(bool)
+    if list in kinds:
+        raise ValueError(f"has rows that differ in length, or more than {MAX_NESTING} axes")
+    if dict in kinds:
+        return _complexes(flat).reshape(found.shape)
+    if not kinds <= {int, float, str}:
+        raise ValueError("holds more than numbers")
+    try:
+        numbers = np.array([_WORDS[v] if v.__class__ is str else float(v) for v in flat], float)
+    except KeyError:
+        raise ValueError("holds text that is no number") from None
+    # An infinity that no word asked for had too many digits.
+    asked = sum(v in ("Infinity", "-Infinity") for v in flat) if str in kinds else 0
+    if np.count_nonzero(np.isinf(numbers)) > asked:
+        raise OverflowError
+    return numbers.reshape(found.shape)
+
+
+def _complexes(found: list) -> np.ndarray:
+    """Numbers of which some are complex, ``{"re": 1, "im": 2}``, as a batch writes them."""
+    if any(v.__class__ is dict and v.keys() != {"re", "im"} for v in found):
+        raise ValueError("holds more than numbers")
+    pairs = [[v["re"], v["im"]] if v.__class__ is dict else [v, 0] for v in found]
+    if any(part.__class__ is dict for pair in pairs for part in pair):
+        raise ValueError("holds a complex number of complex parts")
+    parts = from_lists(pairs)
+    if parts.ndim != 2 or parts.dtype.kind != "f":
+        raise ValueError("holds a part of a complex number that is no number")
+    return parts.view(np.complex128)[:, 0]

@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from gradcli.language.values.arrays import read_array
+from gradcli.language.values.arrays import from_json, read_array
 from gradcli.language.values.reader import NUMBERISH, Reader, ValueFormFault, check_bytes, items
 from gradcli.ops.errors import Fault
 
@@ -34,6 +34,12 @@ _NPY_MAGIC = b"\x93NUMPY"
 _NPY_HEADER_LIMIT = 10_000
 _INF = float("inf")
 _LONG_LINE = 1 << 16
+_NAME = re.compile(r"[^\W\d]|[^\w\d]+[^\W\d]")
+_MISSING = re.compile(
+    r"(n/?a|null|none|nil|missing|true|false|#(n/a|null!|num!|ref!|value!|div/0!|name\?))(\W|\Z)",
+    re.I,
+)
+"""What stands in place of a number, in a first row too; a spreadsheet's is no comment."""
 _CELL = 64
 """Bytes that a cell takes as text."""
 
@@ -266,20 +272,13 @@ def _from_record(body: str, shown: str) -> np.ndarray:
 
     wrong = f"{shown}: not a record with numbers under data"
     try:
-        record = json.loads(body, parse_float=lambda text: _finite(text, shown))
+        record = json.loads(body, parse_constant=str)
         record = record.get("value", record)
-        array = np.array(record["data"], dtype=np.float64)
-        return array.reshape(record.get("shape", array.shape))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        return from_json({"data": record["data"], **record})
+    except OverflowError:
+        raise _Trouble(f"{shown}: a number is too large for float64", "write Infinity") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _Trouble(wrong, '{"data": [1, 2, 3]}') from None
-
-
-def _finite(text: str, shown: str) -> float:
-    """A number of JSON. Raises _Trouble for digits that overflow."""
-    number = float(text)
-    if abs(number) == _INF:
-        raise _Trouble(f"{shown}: {text[:20]} is too large for float64", "write Infinity")
-    return number
 
 
 def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -> np.ndarray:
@@ -291,7 +290,7 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
     width = rows = 0
     for number, line in enumerate(lines, 1):
         line = line.strip("\r\n")
-        if not line.strip() or line.lstrip().startswith("#"):
+        if not line.strip() or (line.lstrip()[0] == "#" and not _MISSING.match(line.lstrip())):
             continue
         if split is None:
             split = _splitter(line)
@@ -338,16 +337,14 @@ def _splitter(line: str):
     mark = next((mark for mark in ",;\t" if mark in line), None)
     if mark is None:
         return str.split
-    if '"' not in line:
-        return lambda text: _quoted(text, mark) if '"' in text else text.split(mark)
-    return lambda text: _quoted(text, mark)
+    return lambda text: _quoted(text, mark) if '"' in text else text.split(mark)
 
 
 def _quoted(line: str, mark: str) -> list[str]:
     import csv  # needed for quoted cells only
 
     try:
-        return next(csv.reader([line], delimiter=mark))
+        return next(csv.reader([line], delimiter=mark, strict=True))
     except csv.Error:
         return line.split(mark)
 
@@ -363,7 +360,8 @@ def _is_number(cell: str) -> bool:
 def _is_header(cells: list[str]) -> bool:
     """Whether a first row names the columns, and is not data with a slip such as ``2o`` in it."""
     names = [cell.strip() for cell in cells if cell.strip() and not _is_number(cell)]
-    return bool(names) and not any(map(NUMBERISH.match, names))
+    known = any(_NAME.match(name) and not _MISSING.fullmatch(name) for name in names)
+    return known and not any(map(NUMBERISH.match, names))
 
 
 def _column(part: str | None, header: list[str] | None, width: int, shown: str) -> int | None:

@@ -22,6 +22,11 @@ INF = float("inf")
 # Starts like a number and holds nothing that an expression would need: a slip, not an expression.
 NUMBERISH = re.compile(r"[+-]?\.?\d(?:[eE][+-]|[\w.])*(?:\s+\.?\d[\w.]*|\s*[+-]\s*[\d.]*[iI])*\Z")
 
+# Written out, not computed: 2024-10-12 is not 2002, nor 1.#INF (of C) the number before a comment.
+_DATE = re.compile(
+    r"(?:\A|[\[,])\s*(?:\d{4}([-/])\d\d?\1\d\d?|\d\d?([-/])\d\d?\2\d{4})(?=[\s,\]]|\Z)"
+)
+
 
 class ValueFormFault(Fault, ValueError):
     """A value's text that cannot be read; ``text[start:end]`` is the part that is wrong."""
@@ -149,8 +154,12 @@ class Reader:
     def expression(self, start: int, end: int, alone: bool = True) -> np.ndarray:
         """What `evaluate` makes of a part of the text."""
         assert self.evaluate is not None
+        text = self.text[start:end]
+        if "#" in text or _DATE.search(text):
+            what = "a comment is no part of a value" if "#" in text else "a date is not a number"
+            raise self.fault("E0901", what, start, end)
         try:
-            result = self.evaluate(self.text[start:end])
+            result = self.evaluate(text)
         except LimitFault:
             raise
         except Fault as fault:

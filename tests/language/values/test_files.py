@@ -145,6 +145,28 @@ def test_troubles_with_files(folder, text, message, help):
     assert fault.message.isprintable()
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "1,NA", "NA,1", "#N/A,1", "None,null", "true,false", "$5,$6", "12%,13%", "1/2,5", "-,?",
+        "2024-10-12,5", "1:30,5", "(5),2", "'5,2", "\u22125,2", '"1,5",2', "1+2j,3", '"1"2,3',
+        "1.#INF,2",
+    ],
+)  # fmt: skip
+def test_a_first_row_of_slips_is_not_taken_for_a_header(tmp_path, first):
+    (tmp_path / "t.csv").write_text(f"{first}\n3,4\n")
+    fault = refused("@t.csv", base_dir=str(tmp_path))
+    assert "line 1, column" in fault.message and "is not a number" in fault.message
+    (tmp_path / "t.csv").write_text(f"count,25%\n3,4\n{first}\n")
+    assert "line 3, column" in refused("@t.csv", base_dir=str(tmp_path)).message
+
+
+@pytest.mark.parametrize("first", ["count,25%", "x,1990", "(m),$", "none of it,b", "x_1,#"])
+def test_a_first_row_with_a_name_is_a_header(tmp_path, first):
+    (tmp_path / "t.csv").write_text(f"# a comment\n{first}\n3,4\n")
+    same(read_value("@t.csv", base_dir=str(tmp_path)), [[3.0, 4.0]])
+
+
 def test_files_can_be_forbidden(folder):
     for text in ("@a.npy", "@-", "int:@m.csv"):
         refused(text, base_dir=str(folder), allow_files=False, stdin=io.StringIO("1"))

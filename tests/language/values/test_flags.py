@@ -229,6 +229,16 @@ def test_errors_and_their_places(text, code, part, message, help):
         assert help in fault.help
 
 
+@pytest.mark.parametrize(
+    "text", ["2024-10-12", "12/25/2024", "2024-10-12 10:30", "1.#INF", "-1.#IND", "1#2"]
+)
+def test_what_is_written_out_is_not_computed(text):
+    for form in (text, f"[pi, {text}]", f"1,{text}"):
+        with pytest.raises(ValueFormFault) as caught:
+            read_value(form, evaluate=lambda _: pytest.fail("it was evaluated"))
+        assert caught.value.code == "E0901"
+
+
 def test_a_slip_is_named_even_where_expressions_are_read():
     with pytest.raises(ValueFormFault) as caught:
         read_value("0,1,2o,3", evaluate=evaluate)
