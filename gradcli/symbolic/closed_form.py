@@ -33,6 +33,7 @@ from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import WITHHELD, as_reals, no_closed_form
 from gradcli.symbolic.verify import (
     DOMAIN,
+    NOUGHT,
     TOLERANCE,
     Kept,
     Points,
@@ -56,7 +57,7 @@ class Result:
     derivatives  variable (or "x,y" for a mixed one) -> one whole expression of the language
     assumed      shapes that were not declared in full, by variable
     checked      {"points": 3, "max_rel_error": ...}, or None where the check was turned off;
-                 with "loses_digits_near" the sizes of numbers at which rounding spoils a formula
+                 with "loses_digits_near" the sizes of numbers that spoil a formula (see ``Kept``)
     costs        the number of operations of each expression
     program      what was differentiated, and how often (``order``)
     declared     the shape of every variable
@@ -284,11 +285,14 @@ def diff(
             lost.update(points.lost.get(tuple(path), ()))
     v.reset()
     found: dict[str, Any] = {"points": points.checked, "max_rel_error": error}
+    told = kinks(steps, names, lower, order)
+    if any(" = 0" in words or " is 0" in words for words in told):
+        lost.discard(0.0)
     if lost:
         found["loses_digits_near"] = sorted(lost)
     known = shapes.declarations | absent
     result = Result(answers, shapes.assumed, found if check else None, known, program, order)
-    result.kinks = kinks(steps, names, lower, order)
+    result.kinks = told
     return result
 
 
@@ -415,7 +419,7 @@ def _confirmed(
 
 
 _BRANCHES = re.compile(r"\b(where|max|min|clamp|relu|floor|sign)\(")
-_LOSES = re.compile(r"/|\b(exp|sinh|cosh|tanh|sigmoid|softmax|softmax0|(di|poly)gamma)\(")
+_LOSES = re.compile(r"/|\b(exp|log|sinh|cosh|tanh|sigmoid|softmax|softmax0|(di|poly)gamma)\(")
 
 
 def _lasting(
@@ -434,7 +438,8 @@ def _lasting(
     far = points.far(path)
     of = dict(zip((x.key for x in options), (x.key for x in small), strict=True))
     sign = text.cost <= 4  # of a short text: -sigmoid(-x) for sigmoid(x) - 1
-    best, most = (text, error), Kept(prepare(of[text.key]), far, points.sizes)
+    best, answer = (text, error), prepare(of[text.key])
+    most = Kept(answer, far, points.sizes)
     for other, checkable in zip(options, small, strict=True):
         if other.cost > 2 * text.cost + 1:
             break
@@ -442,14 +447,14 @@ def _lasting(
             break
         if "einsum(" in other.key and "einsum(" not in text.key:
             continue  # arrays of more dimensions
-        answer = prepare(checkable.key)
-        lasts = Kept(answer, far, points.sizes)
+        lasting = prepare(checkable.key)
+        lasts = Kept(lasting, far, points.sizes)
         equal = lasts.worth > most.worth and other.cost <= text.cost + sign
         if equal or lasts.worth[0] > most.worth[0]:
-            off = worst(answer, known, points.sizes)[0]
+            off = worst(lasting, known, points.sizes)[0]
             if off <= TOLERANCE:
-                best, most = (other, off), lasts
-    points.lost[path] = most.lost
+                best, answer, most = (other, off), lasting, lasts
+    points.lost[path] = [*most.lost, *Kept(answer, points.far(path, NOUGHT), points.sizes).lost]
     return best
 
 
