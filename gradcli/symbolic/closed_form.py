@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -285,15 +285,19 @@ def diff(
             lost.update(points.lost.get(tuple(path), ()))
     v.reset()
     found: dict[str, Any] = {"points": points.checked, "max_rel_error": error}
-    told = kinks(steps, names, lower, order)
-    if any(" = 0" in words or " is 0" in words for words in told):
-        lost.discard(0.0)
-    if lost:
-        found["loses_digits_near"] = sorted(lost)
+    told = kinks(steps, names, lower, order, points.elsewhere)
+    if spoiled := untold(lost, told):
+        found["loses_digits_near"] = spoiled
     known = shapes.declarations | absent
     result = Result(answers, shapes.assumed, found if check else None, known, program, order)
     result.kinks = told
     return result
+
+
+def untold(lost: Iterable[float], told: Sequence[str]) -> list[float]:
+    """The numbers about which a formula loses its digits, but 0 where kinks are told of there."""
+    kink = any(" = 0" in words or " is 0" in words for words in told)
+    return sorted({size for size in lost if size or not kink})
 
 
 def label(name: str, order: int) -> str:
@@ -411,7 +415,9 @@ def _confirmed(
         found = agreeing(options, small, used, points.sizes)
     points.checked = min(points.checked, len(used))
     if found[1][0] <= TOLERANCE:
-        options, small, borders = with_borders(found[0], options, small, known, points, path)
+        turned = with_borders(found[0], options, small, known, points, path)
+        options, small, borders, apart = turned
+        points.elsewhere += apart
         return _lasting(options[0], found[1][0], options, small, [*known, *borders], points, path)
     if found[1][1] is None:
         raise no_closed_form("an expression whose formula has no value where it could be checked")

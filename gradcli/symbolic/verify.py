@@ -169,6 +169,8 @@ class Points:
         """At how many points the formulas were checked, at least."""
         self.lost: dict[tuple[str, ...], list[float]] = {}
         """Numbers about which the formula chosen loses its digits (see ``Kept``)."""
+        self.elsewhere: list[tuple[int, str]] = []
+        """What is said of borders at which the engine has another slope, by order."""
 
     def at(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
         """Three points with the derivative by the variables of ``path``, one after the other."""
