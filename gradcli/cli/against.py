@@ -63,7 +63,7 @@ class Finding(NamedTuple):
 
     rounded        whether some entries agree but for what they are rounded by
     first, worst   the entries; None where the shapes differ
-    chance         whether it agrees at the given point and at none nearby
+    nearby         at how many of the points nearby it agrees, and at how many it was tried
     """
 
     name: str
@@ -74,7 +74,7 @@ class Finding(NamedTuple):
     first: tuple[int, ...] | None
     worst: tuple[int, ...] | None
     differing: int
-    chance: bool
+    nearby: tuple[int, int]
     mistake: Mistake | None
     edit: Edit | None
     formula: str | None
@@ -214,7 +214,8 @@ def _finding(
         and not _off(job, name, s, programs.get(name), 10 * enough)[0].any()
         for s in (() if differing else beside)
     ]
-    chance = not differing and given.shape == right.shape and bool(others) and not any(others)
+    nearby = sum(others), len(others)
+    chance = bool(others) and not any(others)
     agrees = not differing and given.shape == right.shape and not chance
     mistake = edit = None
     if not agrees:
@@ -228,7 +229,7 @@ def _finding(
         if vague and edit is not None:
             mistake = Mistake(edit.kind, _WORDS[edit.kind])
     return Finding(
-        name, given, right, agrees, rounded, first, worst, differing, chance, mistake, edit, text
+        name, given, right, agrees, rounded, first, worst, differing, nearby, mistake, edit, text
     )
 
 
@@ -659,7 +660,9 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
     head = f"--against for {found.name}"
     if found.agrees:
         but = " but for rounding" if found.rounded else ""
-        return [f"{head}: agrees{but}" + (" at this point" if found.formula is None else "")]
+        same, tried = found.nearby
+        near = f" and at {same} of {tried} nearby" if tried else ""
+        return [f"{head}: agrees{but} at this point{near}"]
     lines = []
     if found.first is not None and found.worst is not None:
         where = _entry(found, found.first, show)
@@ -667,7 +670,7 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
         lines.append(f"{head}: disagrees{many}; {where}")
         if found.worst != found.first:
             lines.append(f"  worst: {_entry(found, found.worst, show)}")
-    elif found.chance:
+    elif found.nearby[1]:
         lines.append(f"{head}: agrees at this point by chance, and at none of those nearby")
     else:
         lines.append(f"{head}: has the wrong shape")
@@ -690,6 +693,8 @@ def _entry(found: Finding, place: tuple[int, ...], show: Callable[[Any], str]) -
 def record_of(found: Finding, tensor: Callable[[Any], Any]) -> dict[str, Any]:
     """The finding for ``--json``."""
     record: dict[str, Any] = {"agrees": found.agrees, "given": tensor(found.given)}
+    if found.nearby[1]:
+        record["nearby"] = list(found.nearby)
     if not found.agrees:
         record["first"] = None if found.first is None else list(found.first)
         record["worst"] = None if found.worst is None else list(found.worst)
