@@ -167,7 +167,8 @@ def compare(
     texts = {k: text for k, text in texts.items() if k not in numbers}
     arrays = {**arrays, **numbers}
     programs = {name: _prepared(job, text, name) for name, text in texts.items()}
-    here = _Point(job, _values(job, names))
+    floats = [k for k, v in job.leaves.items() if v.dtype.differentiable]
+    here = _Point(job, _values(job, floats))
     given = {k: here.value(programs[k]) for k in texts} | {
         k: np.asarray(v) for k, v in arrays.items()
     }
@@ -175,13 +176,11 @@ def compare(
     beside = everywhere = []
     # What the other variables are shall not look like numbers that belong into the formula, and
     # the gradient given may be theirs.
-    floats = [k for k, v in job.leaves.items() if v.dtype.differentiable]
     if texts and not arrays:
         beside = _nearby(job, programs, names)
         everywhere = _nearby(job, programs, floats) or beside
-    full = _Point(job, _values(job, floats))
-    others = {name: full.by(job.program, name) for name in floats}
-    samples = [Sample(full.numbers(), {**others, **{k: right[k] for k in names}}, given)]
+    others = {name: here.by(job.program, name) for name in floats}
+    samples = [Sample(here.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
     return [
         _finding(name, job, samples, beside, programs, kinks.get(name, {}), texts.get(name))
@@ -498,6 +497,11 @@ def _subexpressions(program: Program) -> Iterator[tuple[int, n.Node, bool]]:
                     yield statement.start, child, terms
 
 
+def _called(node: n.Call) -> str:
+    """The name of what is called, a function's or a method's."""
+    return getattr(node.func, "id", getattr(node.func, "name", ""))
+
+
 def _ends_in_axis(name: str, count: int) -> bool:
     """Whether the last of so many arguments of a function is an axis without a name."""
     op = OPERATORS.get({"max": "amax", "min": "amin", "sort": "argsort"}.get(name, name))
@@ -512,8 +516,7 @@ def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
     for node in n.walk(program.checked.module):
         if not isinstance(node, n.Call):
             continue
-        func = node.func
-        called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
+        called = _called(node)
         numbers = [k.value for k in node.keywords if k.name in ("dim", "axis")]
         if _ends_in_axis(called, len(node.args)):
             numbers.append(node.args[-1])
@@ -627,17 +630,13 @@ def _edits(job: Job, program: Program) -> Iterator[Edit]:
 def _kind_of_number(node: n.Number, parent: n.Node) -> str:
     if isinstance(parent, n.Binary) and parent.op in ("**", "^") and parent.right is node:
         return "power"
-    if isinstance(parent, n.Subscript | n.Slice):
+    called = _called(parent) if isinstance(parent, n.Call) else ""
+    if isinstance(parent, n.Subscript | n.Slice) or called in ("roll", "narrow"):
         return "index"
-    if isinstance(parent, n.Call) and getattr(parent.func, "id", "") in ("roll", "narrow"):
-        return "index"
-    if isinstance(parent, n.Keyword) and parent.name in ("dim", "axis"):
-        return "axis"
+    axis = isinstance(parent, n.Keyword) and parent.name in ("dim", "axis")
     if isinstance(parent, n.Call) and parent.args[-1:] == (node,):
-        func = parent.func
-        called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
-        return "axis" if _ends_in_axis(called, len(parent.args)) else "factor"
-    return "factor"
+        axis = _ends_in_axis(called, len(parent.args))
+    return "axis" if axis else "factor"
 
 
 def _other_numbers(node: n.Number) -> list[str]:

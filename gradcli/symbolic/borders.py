@@ -83,9 +83,9 @@ def _apart(answer: Program, borders: Sequence[Point], points: Points) -> Iterato
     for border in borders:
         off, got, exact = worst(answer, [border], points.sizes)
         if 1e-6 < off < np.inf:
-            place = [f"{k} = {a:g}" for k, a in border[0].items() if not a.ndim]
-            where = f" at {', '.join(place)}" if len(place) == len(border[0]) else ""
-            yield f"where pieces meet gradcli grad may differ: {exact:g}{where}, not {got:g}"
+            single = all(a.ndim == 0 for a in border[0].values())
+            where = ", ".join(f"{k} = {a:g}" for k, a in border[0].items()) if single else "a place"
+            yield f"where pieces meet gradcli grad may differ: {exact:g} at {where}, not {got:g}"
 
 
 def _borders(answer: Program, points: Points, path: tuple[str, ...]) -> list[Point]:

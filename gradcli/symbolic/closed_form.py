@@ -284,20 +284,22 @@ def diff(
             error = max(error, off)
             lost.update(points.lost.get(tuple(path), ()))
     v.reset()
-    found: dict[str, Any] = {"points": points.checked, "max_rel_error": error}
-    told = kinks(steps, names, lower, order, points.elsewhere)
-    if spoiled := untold(lost, told):
-        found["loses_digits_near"] = spoiled
     known = shapes.declarations | absent
-    result = Result(answers, shapes.assumed, found if check else None, known, program, order)
-    result.kinks = told
+    result = Result(answers, shapes.assumed, None, known, program, order)
+    result.kinks = kinks(steps, names, lower, order, points.elsewhere)
+    if check:
+        result.checked = how_checked(points.checked, error, lost, result.kinks)
     return result
 
 
-def untold(lost: Iterable[float], told: Sequence[str]) -> list[float]:
-    """The numbers about which a formula loses its digits, but 0 where kinks are told of there."""
+def how_checked(
+    points: int, error: float, lost: Iterable[float], told: Sequence[str]
+) -> dict[str, Any]:
+    """The record of a check; of numbers that spoil a formula 0 is not one where kinks are told."""
     kink = any(" = 0" in words or " is 0" in words for words in told)
-    return sorted({size for size in lost if size or not kink})
+    spoiled = sorted({size for size in lost if size or not kink})
+    found = {"points": points, "max_rel_error": error}
+    return found | {"loses_digits_near": spoiled} if spoiled else found
 
 
 def label(name: str, order: int) -> str:
@@ -418,7 +420,7 @@ def _confirmed(
         turned = with_borders(found[0], options, small, known, points, path)
         options, small, borders, apart = turned
         points.elsewhere += apart
-        return _lasting(options[0], found[1][0], options, small, [*known, *borders], points, path)
+        return _lasting(found[1][0], options, small, [*known, *borders], points, path)
     if found[1][1] is None:
         raise no_closed_form("an expression whose formula has no value where it could be checked")
     raise withheld(*found, path)
@@ -429,22 +431,22 @@ _LOSES = re.compile(r"/|\b(exp|log|sinh|cosh|tanh|sigmoid|softmax|softmax0|(di|p
 
 
 def _lasting(
-    text: Text, error: float, options: Sequence[Text], small: Sequence[Text],
-    known: Sequence[tuple], points: Points, path: tuple[str, ...],
+    error: float, options: Sequence[Text], small: Sequence[Text], known: Sequence[tuple],
+    points: Points, path: tuple[str, ...],
 ) -> tuple[Text, float]:  # fmt: skip
-    """The text, or one at most twice as long that keeps its value at large and at tiny arguments
-    where the text overflows or cancels: ``6/cosh(x)**4 - 4/cosh(x)**2`` for
+    """The first text, or one at most twice as long that keeps its value at large and at tiny
+    arguments where the text overflows or cancels: ``6/cosh(x)**4 - 4/cosh(x)**2`` for
     ``(6 - 4*cosh(x)**2)/cosh(x)**4``.
 
     Of those that do one as long that keeps what others round to 0: ``sigmoid(-x)``
     for ``1 - sigmoid(x)``.
     """
+    text = options[0]
     if not _LOSES.search(text.key):
         return text, error
     far = points.far(path)
-    of = dict(zip((x.key for x in options), (x.key for x in small), strict=True))
     sign = text.cost <= 4  # of a short text: -sigmoid(-x) for sigmoid(x) - 1
-    best, answer = (text, error), prepare(of[text.key])
+    best, answer = (text, error), prepare(small[0].key)
     most = Kept(answer, far, points.sizes)
     for other, checkable in zip(options, small, strict=True):
         if other.cost > 2 * text.cost + 1:

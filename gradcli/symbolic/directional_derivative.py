@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.ops.errors import ValueFault
-from gradcli.symbolic.closed_form import Result, _confirmed, _names, check_order, untold
+from gradcli.symbolic.closed_form import Result, _confirmed, _names, check_order, how_checked
 from gradcli.symbolic.emit.tree import Text, total
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
@@ -102,15 +102,13 @@ class _Job:
     ) -> Result:
         """The answer as ``diff`` gives it."""
         v.reset()
-        checked: dict[str, Any] = {"points": self.checked, "max_rel_error": error}
         known = {**self.shapes.declarations, **more}
-        result = Result(texts, self.shapes.assumed, checked, known, self.program, self.order)
+        result = Result(texts, self.shapes.assumed, None, known, self.program, self.order)
         by = {k for key in texts for k in key.split(",")}
         answers = self.lower.union(result.derivatives.values())
         result.kinks = kinks(self.steps, by, answers, self.order, self.elsewhere)
         lost = (x for numbers in self.lost.values() for x in numbers)
-        if spoiled := untold(lost, result.kinks):
-            checked["loses_digits_near"] = spoiled
+        result.checked = how_checked(self.checked, error, lost, result.kinks)
         return result
 
 
