@@ -119,20 +119,20 @@ def from_file(job: Job, file: str) -> tuple[dict[str, str], dict[str, Any]]:
     if kind == ".grad":
         return formulas(job, [inputs.read_text(file)]), {}
     if kind != ".json":
-        array = inputs.read_flag("against-file", f"@{file}", _dtype(job))
+        found = inputs.read_flag("against-file", f"@{file}", _dtype(job))
+    else:
+        found = inputs.from_json("--against-file", file)
+        if isinstance(found, dict) and isinstance(found.get("grads"), dict):
+            found = found["grads"]
+    if not isinstance(found, dict) or "data" in found:
         if len(job.wanted) != 1:
             raise ValueFault(
                 "E0907", f"--against-file {file} holds one array, there are {len(job.wanted)} "
                 "variables", help="choose one with --wrt NAME, or give a JSON object",
             )  # fmt: skip
-        return {}, {job.wanted[0]: array}
-    found = inputs.from_json("--against-file", file)
-    if isinstance(found, dict) and isinstance(found.get("grads"), dict):
-        found = found["grads"]
-    if not isinstance(found, dict) or "data" in found:
-        if len(job.wanted) != 1:
-            raise ValueFault("E0907", f"--against-file {file}: an object with {job.wanted}")
         found = {job.wanted[0]: found}
+    if kind != ".json":
+        return {}, found
     arrays = {}
     for name, value in found.items():
         _known(job, name, f"--against-file {file}")

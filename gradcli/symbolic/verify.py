@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -471,14 +472,10 @@ def agreeing(
 
     ``small`` are the texts as they can be evaluated at ``sizes``.
     """
-    first: tuple | None = None
-    for text, checkable in zip(options, small, strict=True):
-        off = worst(prepare(checkable.key), known, sizes)
-        if off[0] <= TOLERANCE:
-            return text, off
-        first = first or (text, off)
-    assert first is not None
-    return first
+    pairs = zip(options, small, strict=True)
+    tried = ((text, worst(prepare(one.key), known, sizes)) for text, one in pairs)
+    first = next(tried)
+    return next((found for found in chain([first], tried) if found[1][0] <= TOLERANCE), first)
 
 
 def unspoiled(
