@@ -64,7 +64,7 @@ class Finding(NamedTuple):
 
     rounded        whether some entries agree but for what they are rounded by
     first, worst   the entries; None where the shapes differ
-    chance         whether it agrees at the given point and at none nearby
+    nearby         at how many of the points nearby it agrees, and at how many it was tried
     """
 
     name: str
@@ -75,7 +75,7 @@ class Finding(NamedTuple):
     first: tuple[int, ...] | None
     worst: tuple[int, ...] | None
     differing: int
-    chance: bool
+    nearby: tuple[int, int]
     mistake: Mistake | None
     edit: Edit | None
     formula: str | None
@@ -120,20 +120,20 @@ def from_file(job: Job, file: str) -> tuple[dict[str, str], dict[str, Any]]:
     if kind == ".grad":
         return formulas(job, [inputs.read_text(file)]), {}
     if kind != ".json":
-        array = inputs.read_flag("against-file", f"@{file}", _dtype(job))
+        found = inputs.read_flag("against-file", f"@{file}", _dtype(job))
+    else:
+        found = inputs.from_json("--against-file", file)
+        if isinstance(found, dict) and isinstance(found.get("grads"), dict):
+            found = found["grads"]
+    if not isinstance(found, dict) or "data" in found:
         if len(job.wanted) != 1:
             raise ValueFault(
                 "E0907", f"--against-file {file} holds one array, there are {len(job.wanted)} "
                 "variables", help="choose one with --wrt NAME, or give a JSON object",
             )  # fmt: skip
-        return {}, {job.wanted[0]: array}
-    found = inputs.from_json("--against-file", file)
-    if isinstance(found, dict) and isinstance(found.get("grads"), dict):
-        found = found["grads"]
-    if not isinstance(found, dict) or "data" in found:
-        if len(job.wanted) != 1:
-            raise ValueFault("E0907", f"--against-file {file}: an object with {job.wanted}")
         found = {job.wanted[0]: found}
+    if kind != ".json":
+        return {}, found
     arrays = {}
     for name, value in found.items():
         _known(job, name, f"--against-file {file}")
@@ -167,7 +167,8 @@ def compare(
     texts = {k: text for k, text in texts.items() if k not in numbers}
     arrays = {**arrays, **numbers}
     programs = {name: _prepared(job, text, name) for name, text in texts.items()}
-    here = _Point(job, _values(job, names))
+    floats = [k for k, v in job.leaves.items() if v.dtype.differentiable]
+    here = _Point(job, _values(job, floats))
     given = {k: here.value(programs[k]) for k in texts} | {
         k: np.asarray(v) for k, v in arrays.items()
     }
@@ -175,13 +176,11 @@ def compare(
     beside = everywhere = []
     # What the other variables are shall not look like numbers that belong into the formula, and
     # the gradient given may be theirs.
-    floats = [k for k, v in job.leaves.items() if v.dtype.differentiable]
     if texts and not arrays:
         beside = _nearby(job, programs, names)
         everywhere = _nearby(job, programs, floats) or beside
-    full = _Point(job, _values(job, floats))
-    others = {name: full.by(job.program, name) for name in floats}
-    samples = [Sample(full.numbers(), {**others, **{k: right[k] for k in names}}, given)]
+    others = {name: here.by(job.program, name) for name in floats}
+    samples = [Sample(here.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
     return [
         _finding(name, job, samples, beside, programs, kinks.get(name, {}), texts.get(name))
@@ -214,7 +213,8 @@ def _finding(
         and not _off(job, name, s, programs.get(name), 10 * enough)[0].any()
         for s in (() if differing else beside)
     ]
-    chance = not differing and given.shape == right.shape and bool(others) and not any(others)
+    nearby = sum(others), len(others)
+    chance = bool(others) and not any(others)
     agrees = not differing and given.shape == right.shape and not chance
     mistake = edit = None
     if not agrees:
@@ -228,7 +228,7 @@ def _finding(
         if vague and edit is not None:
             mistake = Mistake(edit.kind, _WORDS[edit.kind])
     return Finding(
-        name, given, right, agrees, rounded, first, worst, differing, chance, mistake, edit, text
+        name, given, right, agrees, rounded, first, worst, differing, nearby, mistake, edit, text
     )
 
 
@@ -497,6 +497,11 @@ def _subexpressions(program: Program) -> Iterator[tuple[int, n.Node, bool]]:
                     yield statement.start, child, terms
 
 
+def _called(node: n.Call) -> str:
+    """The name of what is called, a function's or a method's."""
+    return getattr(node.func, "id", getattr(node.func, "name", ""))
+
+
 def _ends_in_axis(name: str, count: int) -> bool:
     """Whether the last of so many arguments of a function is an axis without a name."""
     op = OPERATORS.get({"max": "amax", "min": "amin", "sort": "argsort"}.get(name, name))
@@ -511,8 +516,7 @@ def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
     for node in n.walk(program.checked.module):
         if not isinstance(node, n.Call):
             continue
-        func = node.func
-        called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
+        called = _called(node)
         numbers = [k.value for k in node.keywords if k.name in ("dim", "axis")]
         if _ends_in_axis(called, len(node.args)):
             numbers.append(node.args[-1])
@@ -626,17 +630,13 @@ def _edits(job: Job, program: Program) -> Iterator[Edit]:
 def _kind_of_number(node: n.Number, parent: n.Node) -> str:
     if isinstance(parent, n.Binary) and parent.op in ("**", "^") and parent.right is node:
         return "power"
-    if isinstance(parent, n.Subscript | n.Slice):
+    called = _called(parent) if isinstance(parent, n.Call) else ""
+    if isinstance(parent, n.Subscript | n.Slice) or called in ("roll", "narrow"):
         return "index"
-    if isinstance(parent, n.Call) and getattr(parent.func, "id", "") in ("roll", "narrow"):
-        return "index"
-    if isinstance(parent, n.Keyword) and parent.name in ("dim", "axis"):
-        return "axis"
+    axis = isinstance(parent, n.Keyword) and parent.name in ("dim", "axis")
     if isinstance(parent, n.Call) and parent.args[-1:] == (node,):
-        func = parent.func
-        called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
-        return "axis" if _ends_in_axis(called, len(parent.args)) else "factor"
-    return "factor"
+        axis = _ends_in_axis(called, len(parent.args))
+    return "axis" if axis else "factor"
 
 
 def _other_numbers(node: n.Number) -> list[str]:
@@ -659,7 +659,9 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
     head = f"--against for {found.name}"
     if found.agrees:
         but = " but for rounding" if found.rounded else ""
-        return [f"{head}: agrees{but}" + (" at this point" if found.formula is None else "")]
+        same, tried = found.nearby
+        near = f" and at {same} of {tried} nearby" if tried else ""
+        return [f"{head}: agrees{but} at this point{near}"]
     lines = []
     if found.first is not None and found.worst is not None:
         where = _entry(found, found.first, show)
@@ -667,7 +669,7 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
         lines.append(f"{head}: disagrees{many}; {where}")
         if found.worst != found.first:
             lines.append(f"  worst: {_entry(found, found.worst, show)}")
-    elif found.chance:
+    elif found.nearby[1]:
         lines.append(f"{head}: agrees at this point by chance, and at none of those nearby")
     else:
         lines.append(f"{head}: has the wrong shape")
@@ -690,6 +692,8 @@ def _entry(found: Finding, place: tuple[int, ...], show: Callable[[Any], str]) -
 def record_of(found: Finding, tensor: Callable[[Any], Any]) -> dict[str, Any]:
     """The finding for ``--json``."""
     record: dict[str, Any] = {"agrees": found.agrees, "given": tensor(found.given)}
+    if found.nearby[1]:
+        record["nearby"] = list(found.nearby)
     if not found.agrees:
         record["first"] = None if found.first is None else list(found.first)
         record["worst"] = None if found.worst is None else list(found.worst)

@@ -40,15 +40,16 @@ Point = tuple[dict, np.ndarray]
 def with_borders(
     text: Text, options: Sequence[Text], small: Sequence[Text], known: Sequence[Point],
     points: Points, path: tuple[str, ...],
-) -> tuple[list[Text], list[Text], list[Point]]:  # fmt: skip
-    """The options from that on which is right at the most borders, and those points.
+) -> tuple[list[Text], list[Text], list[Point], list[tuple[int, str]]]:  # fmt: skip
+    """The options from that on which is right at the most borders, and those points; and what is
+    to be said of one at which the engine has another slope than the first of them, by order.
 
     ``text`` is the first of them that is right at the points ``known``.
     """
     k = next(i for i, option in enumerate(options) if option is text)
     options, small = list(options[k:]), list(small[k:])
     if not any(_BRANCHES.search(option.key) for option in options):
-        return options, small, []
+        return options, small, [], []
 
     points = copy(points)
     points.strict = False  # a value of 0 is one of the border's
@@ -58,6 +59,7 @@ def with_borders(
 
     answer = prepare(small[0].key)
     borders = _borders(answer, points, path)
+    everywhere = borders
     pairs = zip(borders, right(answer), strict=True)
     borders = [p for p, yes in pairs if yes or _decides(answer, p, points, path)]
     best, most, tried = 0, sum(right(answer)), 0
@@ -72,7 +74,18 @@ def with_borders(
                 best, most, answer = i, count, other
                 options[i], small[i] = option, checkable
     held = [p for p, yes in zip(borders, right(answer), strict=True) if yes]
-    return options[best:], small[best:], held
+    apart = [(len(path), words) for words in _apart(answer, everywhere, points)]
+    return options[best:], small[best:], held, apart[:1]
+
+
+def _apart(answer: Program, borders: Sequence[Point], points: Points) -> Iterator[str]:
+    """What is to be said of each border at which the engine has another slope than an answer."""
+    for border in borders:
+        off, got, exact = worst(answer, [border], points.sizes)
+        if 1e-6 < off < np.inf:
+            single = all(a.ndim == 0 for a in border[0].values())
+            where = ", ".join(f"{k} = {a:g}" for k, a in border[0].items()) if single else "a place"
+            yield f"where pieces meet gradcli grad may differ: {exact:g} at {where}, not {got:g}"
 
 
 def _borders(answer: Program, points: Points, path: tuple[str, ...]) -> list[Point]:

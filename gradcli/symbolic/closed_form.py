@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -33,6 +33,7 @@ from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import WITHHELD, as_reals, no_closed_form
 from gradcli.symbolic.verify import (
     DOMAIN,
+    NOUGHT,
     TOLERANCE,
     Kept,
     Points,
@@ -56,7 +57,7 @@ class Result:
     derivatives  variable (or "x,y" for a mixed one) -> one whole expression of the language
     assumed      shapes that were not declared in full, by variable
     checked      {"points": 3, "max_rel_error": ...}, or None where the check was turned off;
-                 with "loses_digits_near" the sizes of numbers at which rounding spoils a formula
+                 with "loses_digits_near" the sizes of numbers that spoil a formula (see ``Kept``)
     costs        the number of operations of each expression
     program      what was differentiated, and how often (``order``)
     declared     the shape of every variable
@@ -283,13 +284,22 @@ def diff(
             error = max(error, off)
             lost.update(points.lost.get(tuple(path), ()))
     v.reset()
-    found: dict[str, Any] = {"points": points.checked, "max_rel_error": error}
-    if lost:
-        found["loses_digits_near"] = sorted(lost)
     known = shapes.declarations | absent
-    result = Result(answers, shapes.assumed, found if check else None, known, program, order)
-    result.kinks = kinks(steps, names, lower, order)
+    result = Result(answers, shapes.assumed, None, known, program, order)
+    result.kinks = kinks(steps, names, lower, order, points.elsewhere)
+    if check:
+        result.checked = how_checked(points.checked, error, lost, result.kinks)
     return result
+
+
+def how_checked(
+    points: int, error: float, lost: Iterable[float], told: Sequence[str]
+) -> dict[str, Any]:
+    """The record of a check; of numbers that spoil a formula 0 is not one where kinks are told."""
+    kink = any(" = 0" in words or " is 0" in words for words in told)
+    spoiled = sorted({size for size in lost if size or not kink})
+    found = {"points": points, "max_rel_error": error}
+    return found | {"loses_digits_near": spoiled} if spoiled else found
 
 
 def label(name: str, order: int) -> str:
@@ -407,34 +417,37 @@ def _confirmed(
         found = agreeing(options, small, used, points.sizes)
     points.checked = min(points.checked, len(used))
     if found[1][0] <= TOLERANCE:
-        options, small, borders = with_borders(found[0], options, small, known, points, path)
-        return _lasting(options[0], found[1][0], options, small, [*known, *borders], points, path)
+        turned = with_borders(found[0], options, small, known, points, path)
+        options, small, borders, apart = turned
+        points.elsewhere += apart
+        return _lasting(found[1][0], options, small, [*known, *borders], points, path)
     if found[1][1] is None:
         raise no_closed_form("an expression whose formula has no value where it could be checked")
     raise withheld(*found, path)
 
 
 _BRANCHES = re.compile(r"\b(where|max|min|clamp|relu|floor|sign)\(")
-_LOSES = re.compile(r"/|\b(exp|sinh|cosh|tanh|sigmoid|softmax|softmax0|(di|poly)gamma)\(")
+_LOSES = re.compile(r"/|\b(exp|log|sinh|cosh|tanh|sigmoid|softmax|softmax0|(di|poly)gamma)\(")
 
 
 def _lasting(
-    text: Text, error: float, options: Sequence[Text], small: Sequence[Text],
-    known: Sequence[tuple], points: Points, path: tuple[str, ...],
+    error: float, options: Sequence[Text], small: Sequence[Text], known: Sequence[tuple],
+    points: Points, path: tuple[str, ...],
 ) -> tuple[Text, float]:  # fmt: skip
-    """The text, or one at most twice as long that keeps its value at large and at tiny arguments
-    where the text overflows or cancels: ``6/cosh(x)**4 - 4/cosh(x)**2`` for
+    """The first text, or one at most twice as long that keeps its value at large and at tiny
+    arguments where the text overflows or cancels: ``6/cosh(x)**4 - 4/cosh(x)**2`` for
     ``(6 - 4*cosh(x)**2)/cosh(x)**4``.
 
     Of those that do one as long that keeps what others round to 0: ``sigmoid(-x)``
     for ``1 - sigmoid(x)``.
     """
+    text = options[0]
     if not _LOSES.search(text.key):
         return text, error
     far = points.far(path)
-    of = dict(zip((x.key for x in options), (x.key for x in small), strict=True))
     sign = text.cost <= 4  # of a short text: -sigmoid(-x) for sigmoid(x) - 1
-    best, most = (text, error), Kept(prepare(of[text.key]), far, points.sizes)
+    best, answer = (text, error), prepare(small[0].key)
+    most = Kept(answer, far, points.sizes)
     for other, checkable in zip(options, small, strict=True):
         if other.cost > 2 * text.cost + 1:
             break
@@ -442,14 +455,14 @@ def _lasting(
             break
         if "einsum(" in other.key and "einsum(" not in text.key:
             continue  # arrays of more dimensions
-        answer = prepare(checkable.key)
-        lasts = Kept(answer, far, points.sizes)
+        lasting = prepare(checkable.key)
+        lasts = Kept(lasting, far, points.sizes)
         equal = lasts.worth > most.worth and other.cost <= text.cost + sign
         if equal or lasts.worth[0] > most.worth[0]:
-            off = worst(answer, known, points.sizes)[0]
+            off = worst(lasting, known, points.sizes)[0]
             if off <= TOLERANCE:
-                best, most = (other, off), lasts
-    points.lost[path] = most.lost
+                best, answer, most = (other, off), lasting, lasts
+    points.lost[path] = [*most.lost, *Kept(answer, points.far(path, NOUGHT), points.sizes).lost]
     return best
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.ops.errors import ValueFault
-from gradcli.symbolic.closed_form import Result, _confirmed, check_order, names_in
+from gradcli.symbolic.closed_form import Result, _confirmed, check_order, how_checked, names_in
 from gradcli.symbolic.emit.tree import Text, total
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
@@ -52,6 +52,7 @@ class _Job:
         self.checked = POINTS
         self.lost: dict[str, list[float]] = {}
         """By variable, the numbers about which its formula loses its digits."""
+        self.elsewhere: list[tuple[int, str]] = []
 
     def start(
         self, text: Text | None = None, more: Mapping[str, Declaration] | None = None
@@ -78,6 +79,7 @@ class _Job:
             found = _confirmed(*forms_at(t, dims, points.shrunk), points, tuple(path))
         self.checked = min(self.checked, points.checked)
         self.lost[path[0]] = points.lost.get(tuple(path), [])
+        self.elsewhere = [(self.order, words) for _, words in points.elsewhere]
         return found
 
     def textbook(
@@ -100,14 +102,13 @@ class _Job:
     ) -> Result:
         """The answer as ``diff`` gives it."""
         v.reset()
-        checked: dict[str, Any] = {"points": self.checked, "max_rel_error": error}
-        if lost := {x for numbers in self.lost.values() for x in numbers}:
-            checked["loses_digits_near"] = sorted(lost)
         known = {**self.shapes.declarations, **more}
-        result = Result(texts, self.shapes.assumed, checked, known, self.program, self.order)
+        result = Result(texts, self.shapes.assumed, None, known, self.program, self.order)
         by = {k for key in texts for k in key.split(",")}
         answers = self.lower.union(result.derivatives.values())
-        result.kinks = kinks(self.steps, by, answers, self.order)
+        result.kinks = kinks(self.steps, by, answers, self.order, self.elsewhere)
+        lost = (x for numbers in self.lost.values() for x in numbers)
+        result.checked = how_checked(self.checked, error, lost, result.kinks)
         return result
 
 

@@ -25,12 +25,14 @@ _UNIT = re.compile(r"(?:\bsign|/[^+]*\b(?:norm|hypot|abs|std))\(([^()]*)")
 
 
 def kinks(
-    steps: Sequence[Step], wrt: Container[str], answers: Iterable[str], order: int
-) -> list[str]:
+    steps: Sequence[Step], wrt: Container[str], answers: Iterable[str], order: int,
+    elsewhere: Iterable[tuple[int, str]] = (),
+) -> list[str]:  # fmt: skip
     """What is to be known of the kinks of a formula by these variables, each once.
 
     ``answers`` are its derivatives, those of lower orders too: a length whose square alone matters
-    leaves nothing there that could have a kink.
+    leaves nothing there that could have a kink. ``elsewhere`` is said of borders where the engine
+    has another slope, unless it is told already that the formula holds beside kinks only.
     """
     moving: list[bool] = []
     found: dict[str, None] = {}
@@ -78,6 +80,8 @@ def kinks(
                 places = [" = ".join(dict.fromkeys(places))]
                 words = words.replace("{0} = {1}", "{0}")
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
+    if not any("the formula" in words or "has no derivative" in words for words in found):
+        found |= {words: None for depth, words in elsewhere if depth == order}
     return list(found)
 
 

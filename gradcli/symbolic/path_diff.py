@@ -81,6 +81,7 @@ class _Path:
         self.unsized = [k for k in self.open if len(self.declared[k].dims) < self.declared[k].rank]
         self.sizes = self._sizes()
         self.lower: set[str] = set()
+        self.elsewhere: list[tuple[int, str]] = []
         """The derivatives, those of lower orders too."""
 
     def _sizes(self, one: bool = False) -> dict[str, int]:
@@ -167,7 +168,7 @@ class _Path:
             answers, {k: str(self.declared[k]) for k in self.open},
             {"points": len(points), "max_rel_error": error}, known, value or self.program, order,
         )  # fmt: skip
-        result.kinks = kinks(steps, by, self.lower, order)
+        result.kinks = kinks(steps, by, self.lower, order, self.elsewhere)
         result.conditions = list(conditions)
         result.constants = dict(tape.constants)
         return result
@@ -249,7 +250,8 @@ class _Path:
         if off[0] > TOLERANCE:
             raise withheld(text, off, path)
         near = _OnPath(self, found[0][0])
-        text = with_borders(text, options, options, pairs, near, path)[0][0]
+        (text, *_), _, _, apart = with_borders(text, options, options, pairs, near, path)
+        self.elsewhere += apart
         return text, off[0]
 
     def _value(self, steps: list[Step], known: Mapping[str, Declaration]) -> Program | None:

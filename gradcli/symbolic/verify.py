@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,11 @@ DOMAIN = ("E0304",)
 _MORE = 12
 _WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40.0, -1.0))
 """How many points ``Points.wide`` draws, and the ranges for the numbers of one variable."""
-_FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0, 1e8, -1e8, 1e-8, -1e-8)
+_FAR = tuple((s * x, True) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
+_FAR += tuple((s * x, False) for x in (40.0, 400.0) for s in (1, -1))
+"""Sizes of numbers, and whether all variables have such, or those that one differentiates by:
+``x - z`` is small of equal ones."""
+NOUGHT = ((0.0, True),)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -165,6 +170,8 @@ class Points:
         """At how many points the formulas were checked, at least."""
         self.lost: dict[tuple[str, ...], list[float]] = {}
         """Numbers about which the formula chosen loses its digits (see ``Kept``)."""
+        self.elsewhere: list[tuple[int, str]] = []
+        """What is said of borders at which the engine has another slope, by order."""
 
     def at(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
         """Three points with the derivative by the variables of ``path``, one after the other."""
@@ -249,7 +256,9 @@ class Points:
                     found.append((point, exact))
         return found
 
-    def far(self, path: tuple[str, ...]) -> list[tuple[float, dict, np.ndarray | None]]:
+    def far(
+        self, path: tuple[str, ...], sizes: Sequence[tuple[float, bool]] = _FAR
+    ) -> list[tuple[float, dict, np.ndarray | None]]:
         """How large, points of such numbers, and the derivative where the engine has one.
 
         Matrices are large in points of their own: what they are multiplied with is large there.
@@ -259,12 +268,14 @@ class Points:
         ranks = {k: len(d.dims) for k, d in self.shapes.declarations.items() if not d.traits}
         with double():
             for most in sorted({1, *ranks.values()} - {0}):
-                for size in _FAR:
+                every = {k for k in usual if ranks.get(k, most + 1) <= most}
+                some = every.intersection(path)
+                for size, whole in sizes:
+                    if not whole and (some == every or not some):
+                        continue
                     spread = max(min(0.01 * size, 15.0), -15.0)  # differences do not overflow
-                    point = {
-                        k: size + spread * a if ranks.get(k, most + 1) <= most else a
-                        for k, a in usual.items()
-                    }
+                    large = every if whole else some
+                    point = usual | {k: size + spread * usual[k] for k in large}
                     exact = self.numeric(point, path)
                     if abs(size) > 1 or exact is not None:  # no edge of the domain
                         found.append((size, point, exact))
@@ -461,14 +472,10 @@ def agreeing(
 
     ``small`` are the texts as they can be evaluated at ``sizes``.
     """
-    first: tuple | None = None
-    for text, checkable in zip(options, small, strict=True):
-        off = worst(prepare(checkable.key), known, sizes)
-        if off[0] <= TOLERANCE:
-            return text, off
-        first = first or (text, off)
-    assert first is not None
-    return first
+    pairs = zip(options, small, strict=True)
+    tried = ((text, worst(prepare(one.key), known, sizes)) for text, one in pairs)
+    first = next(tried)
+    return next((found for found in chain([first], tried) if found[1][0] <= TOLERANCE), first)
 
 
 def unspoiled(
@@ -494,7 +501,8 @@ class Kept:
            value, has lost its digits
     count  at how many it is finite and right
     tails  its entries at those that are too small to be rounded: ``1 - sigmoid(40)`` is 0
-    lost   the sizes of the numbers at which it has lost its digits to rounding
+    lost   the sizes of the numbers at which it has lost its digits to rounding, or has no value
+           where the engine has one
     """
 
     __slots__ = ("count", "lost", "tails", "wrong")
@@ -516,9 +524,11 @@ class Kept:
                 got = evaluate(answer, point, sizes)
             except Fault:
                 continue
-            if not np.isfinite(got).all():
-                continue
             known = exact is not None and np.isfinite(exact).all()
+            if not np.isfinite(got).all():
+                if known:
+                    self.lost.append(size)
+                continue
             lost = exact is None or not alike(got, exact, size)
             if lost or abs(size) < 1:  # near 0 the engine may have lost the same digits
                 rounded = rounded or prepare(_rounded(answer))

@@ -30,6 +30,17 @@ def test_what_is_right_agrees(cli, line):
     assert done.code == 0 and "agrees" in done.out and "disagrees" not in done.out, done.out
 
 
+@family("formula, said, nearby", [
+    ("2*x", "agrees at this point and at 4 of 4 nearby", [4, 4]),
+    ("where(x < 3.02, 2*x, x)", "agrees at this point and at 3 of 4 nearby", [3, 4]),
+    ("where(x == 3, 2*x, x)", "agrees at this point by chance", [0, 4]), ("6", "agrees", None),
+])  # fmt: skip
+def test_where_a_formula_agrees_is_told(cli, formula, said, nearby):
+    line = ["check", "x^2", "--x", "3", "--against", formula]
+    assert f"--against for x: {said}" in cli(*line).out
+    assert cli(*line, "--json").json["against"]["x"].get("nearby") == nearby
+
+
 FAR_OUT = [
     ("exp(-x^2)", "7", "-2*x*exp(-x^2)"), ("exp(-x^2)", "10", "-2*x/exp(x^2)"),
     ("sigmoid(x)", "-80", "sigmoid(x)*(1-sigmoid(x))"), ("exp(-x)", "100", "-1/exp(x)"),

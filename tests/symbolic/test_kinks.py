@@ -31,6 +31,20 @@ def test_the_formula_takes_the_engines_choice(text: str, x: float, words: str) -
     assert float(found.evaluate(x=x)) == pytest.approx(float(t.grad.item()))
 
 
+@family("text, order, value", [
+    ("leaky_relu(clamp(x, 0, 1))", 1, "0.01 at x = 0, not 1"),
+    ("maximum(clamp(x, 0, 1), 0)", 1, "0.5 at x = 0, not 1"),
+    ("leaky_relu(clamp(x, 0, 1))**2", 2, "0.0002 at x = 0, not 2"),
+    ("relu(x) - relu(-x)", 1, "0 at x = 0, not 1"),
+])  # fmt: skip
+def test_a_slope_of_neither_side_is_told(text: str, order: int, value: str) -> None:
+    """What the engine chose twice at one place, no form of pieces has."""
+    words = f"where pieces meet gradcli grad may differ: {value}"
+    assert words in diff(text, "x", order=order).kinks
+    along = directional(text, {"x": "v"}, order=order).kinks
+    assert any(said.startswith("where pieces meet gradcli grad may differ") for said in along)
+
+
 @family("text, wrt, order, at, short", [
     # of what is not differentiated by a border is a point like any other
     ("where(x <= 0, where(x < 0, exp(x), 0), 0)*y", "y", 1, {"x": 0.0}, "where(x < 0, exp(x), 0)"),

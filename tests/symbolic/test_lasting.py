@@ -127,6 +127,19 @@ def test_a_form_without_digits_says_where() -> None:
         assert "loses_digits_near" not in (diff(text).checked or {})
 
 
+def test_a_form_without_a_value_says_where() -> None:
+    """Of ``x**z*log(x)`` at x = 0 the engine has one: 0."""
+    for text, sizes in (("x**z", [0.0]), ("sum(abs(x)**z)", [0.0]), ("x*log(x)", None)):
+        found = diff(text, "z" if "z" in text else "x").checked
+        assert found is not None and found.get("loses_digits_near") == sizes
+
+
+@family("text, x", [("sigmoid(1/cosh(x - z))", 300.0), ("tanh(log_ndtr(x - z))", -40.0)])
+def test_variables_that_are_large_with_both_signs(text: str, x: float) -> None:
+    """At numbers that are all alike ``x - z`` is small, and nothing overflows."""
+    assert np.isfinite(diff(text, "x", order=2).evaluate(x=x, z=0.5))
+
+
 @pytest.mark.parametrize("scalar", [
     "det(softmax(S, 1))", "det(softmax(S, 0) + eye(2))", "trace(inv(softmax(S, 1)))",
     "inv(softmax(S, 1))[0, 1]", "sum(inv(softmax(S, 1) + S))", "amax(softmax(S, 1))",

@@ -383,7 +383,7 @@ def notes_of(result: Any, constants: bool = True) -> list[str]:
         where = f"{points} point" + "s" * (points != 1)
         notes.append(f"checked at {where}: {result.checked['max_rel_error']:.0e}")
         if lost := result.checked.get("loses_digits_near"):
-            notes.append(f"rounding costs it digits near {', '.join(map(_short, lost))}")
+            notes.append(f"loses digits or its value near {', '.join(map(_short, lost))}")
     return notes
 
 
