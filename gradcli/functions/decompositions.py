@@ -438,12 +438,12 @@ def triangular_solve(
 def by_triangle(part: Any, B: Any, upper: bool) -> Any:
     """The X with ``part`` X = B, by substitution where the diagonal has a 0, or where an entry is
     infinite: what that makes infinite, or NaN."""
-    inner = bottom(part)
-    if not isinstance(inner, Plain) or inner.ndim < 2:
+    inner, n = bottom(part), part.shape[-1]
+    refused = inner.ndim < 2 or not part.shape[-2] == n == B.shape[-2]
+    if refused or not isinstance(inner, Plain):
         return _O["solve"](part, B)
     if not _first_zero(inner).any() and not np.isinf(inner.array).any():
         return _O["solve"](part, B)
-    n = part.shape[-1]
     rows: dict[int, Any] = {}
     for i in reversed(range(n)) if upper else range(n):
         row = B[..., i : i + 1, :]

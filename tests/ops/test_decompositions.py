@@ -329,3 +329,23 @@ def test_least_squares_reads_a_matrix_where_there_is_no_vector_for_each_system()
     assert torch.linalg.lstsq(A, B[:1]).solution.shape == (1, 2)  # as the sizes are those of A
     with pytest.raises(RuntimeError, match=r"should match other.size\(-2\)"):
         torch.linalg.lstsq(A.expand(3, 2, 2), B[:1])
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
+def test_singular_vectors_have_their_second_slopes_at_any_scale(shape):
+    A, V, W = np.random.default_rng(3).standard_normal((3, *shape))
+
+    def second(scale, dtype):
+        a, v, w = (torch.tensor(part, dtype=dtype) for part in (A * scale, V, W))
+
+        def total(a):
+            u, s, vh = torch.linalg.svd(a, full_matrices=False)
+            return (((u * (s / scale) ** 2) @ vh) * w).sum()
+
+        slope = torch.func.jvp(total, (a,), (v,))[1]
+        back = torch.func.grad(lambda a: (torch.func.grad(total)(a) * v).sum())(a)
+        return float(slope) * scale, float((back * v).sum()) * scale * scale
+
+    for dtype, scales in ((torch.float64, (1e-110, 1e140)), (torch.float32, (1e-14, 1e18))):
+        for scale in scales:
+            assert second(scale, dtype) == pytest.approx(second(1.0, dtype), rel=1e-3)

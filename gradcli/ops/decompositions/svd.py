@@ -60,14 +60,17 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     gu, gs, gvh = _svd_all(conj(g), shape)
     m, n = shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
-    gaps = asked((row - column) * (row + column), checked, gu, gvh)
+    gaps = asked(row - column, checked, gu, gvh)
+    # Their squares, of which the formula has differences, would leave the floats.
+    both = asked(row + column, checked, gu, gvh) + eye
     left, right = matmul(mH(u), gu), matmul(vh, mH(gvh))
     if checked:
         one_phase("svd", diagonal(left + right))
     over = asked(row, checked, gu, gvh)
     if is_complex(u):
         gs = gs + diagonal(left - mH(left)) / (2.0 * squeeze(over, -2))
-    inside = over_gaps((left - mH(left)) * row + column * (right - mH(right)), gaps, eye)
+    turned = (left - mH(left)) * (row / both) + (column / both) * (right - mH(right))
+    inside = over_gaps(turned, gaps, eye)
     found = matmul(matmul(u, inside + diagonal_matrix(gs)), vh)
     if m > n:
         found = found + matmul((gu - matmul(u, left)) / over, vh)
@@ -80,11 +83,11 @@ def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
     u, s, vh = _svd_all(out, x.shape)
     m, n = x.shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
-    gaps = (row - column) * (row + column)
+    over, under = row / (row + column + eye), column / (row + column + eye)
     inside = matmul(matmul(mH(u), tx), mH(vh))
     off = inside - diagonal_matrix(diagonal(inside))
-    left = over_gaps(off * row + column * mH(off), gaps, eye)
-    right = over_gaps(column * off + mH(off) * row, gaps, eye)
+    left = over_gaps(off * over + under * mH(off), row - column, eye)
+    right = over_gaps(under * off + mH(off) * over, row - column, eye)
     if is_complex(u):
         turn = diagonal_matrix(diagonal(inside - mH(inside)) / (4.0 * s))
         left, right = left + turn, right - turn
