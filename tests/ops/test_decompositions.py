@@ -349,3 +349,26 @@ def test_singular_vectors_have_their_second_slopes_at_any_scale(shape):
     for dtype, scales in ((torch.float64, (1e-110, 1e140)), (torch.float32, (1e-14, 1e18))):
         for scale in scales:
             assert second(scale, dtype) == pytest.approx(second(1.0, dtype), rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 4)])
+def test_a_q_of_all_columns_has_its_slopes_whatever_the_scales_of_the_rows(shape):
+    draw = np.random.default_rng(0).standard_normal
+    rows = np.array([1.0, 1e-2, 1e-4])[:, None]
+    A, V, W, U = draw(shape) * rows, draw(shape) * rows, draw((3, 3)), draw(shape)
+
+    def slopes(dtype):
+        a, v, w, u = (torch.tensor(np.float32(part), dtype=dtype) for part in (A, V, W, U))
+
+        def total(a):
+            q, r = torch.linalg.qr(a)
+            return (q * w).sum() + (r * u).sum()
+
+        forward = lambda a: torch.func.jvp(total, (a,), (v,))[1]  # noqa: E731
+        back = lambda a: (torch.func.grad(total)(a) * v).sum()  # noqa: E731
+        second = torch.func.jvp(forward, (a,), (v,))[1], (torch.func.grad(back)(a) * v).sum()
+        return [float(slope) for slope in (forward(a), back(a), *second)]
+
+    exact, *others = slopes(torch.float64)
+    assert slopes(torch.float32)[:2] == pytest.approx([exact, exact], rel=1e-4)
+    assert slopes(torch.float32)[2:] == pytest.approx(others[1:], rel=1e-3)
