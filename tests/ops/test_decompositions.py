@@ -372,3 +372,13 @@ def test_a_q_of_all_columns_has_its_slopes_whatever_the_scales_of_the_rows(shape
     exact, *others = slopes(torch.float64)
     assert slopes(torch.float32)[:2] == pytest.approx([exact, exact], rel=1e-4)
     assert slopes(torch.float32)[2:] == pytest.approx(others[1:], rel=1e-3)
+
+
+def test_a_zero_singular_value_of_a_complex_matrix_keeps_the_slopes_of_the_other_vectors():
+    A = torch.tensor([[0, 1], [0, 2]], dtype=torch.complex128)
+    weights = torch.tensor([[1.0, 2], [3, 5]], dtype=torch.float64)
+    for project in (lambda u, s, vh: u[:, :1] @ u[:, :1].mH, lambda u, s, vh: vh[:1].mH @ vh[:1]):
+        total = lambda a: (project(*torch.linalg.svd(a)).real * weights).sum()  # noqa: B023, E731
+        slope = torch.func.grad(total)(A).real
+        assert torch.allclose(slope, torch.func.grad(total)(A.real), atol=1e-12)
+        assert slope.abs().max() > 0.01

@@ -26,8 +26,9 @@ from gradcli.ops.decompositions.packing import (
 )
 from gradcli.ops.kinds import general
 from gradcli.ops.operator import is_complex
+from gradcli.ops.piecewise import where
 from gradcli.ops.products import matmul
-from gradcli.ops.shape import diagonal, mT, squeeze, unsqueeze
+from gradcli.ops.shape import diagonal, mT, unsqueeze
 
 
 def singular(x: Any, vectors: bool = True) -> Any:
@@ -68,7 +69,8 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
         one_phase("svd", diagonal(left + right))
     over = asked(row, checked, gu, gvh)
     if is_complex(u):
-        gs = gs + diagonal(left - mH(left)) / (2.0 * squeeze(over, -2))
+        turn = diagonal(left - mH(left))
+        gs = gs + turn / where(turn == 0, 1.0, 2.0 * s)
     turned = (left - mH(left)) * (row / both) + (column / both) * (right - mH(right))
     inside = over_gaps(turned, gaps, eye)
     found = matmul(matmul(u, inside + diagonal_matrix(gs)), vh)
