@@ -61,8 +61,7 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     gu, gs, gvh = _svd_all(conj(g), shape)
     m, n = shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
-    gaps = asked(row - column, checked, gu, gvh)
-    # Their squares, of which the formula has differences, would leave the floats.
+    # The squares of the values, whose differences the formula has, would leave the floats.
     both = asked(row + column, checked, gu, gvh) + eye
     left, right = matmul(mH(u), gu), matmul(vh, mH(gvh))
     if checked:
@@ -72,7 +71,7 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
         turn = diagonal(left - mH(left))
         gs = gs + turn / where(turn == 0, 1.0, 2.0 * s)
     turned = (left - mH(left)) * (row / both) + (column / both) * (right - mH(right))
-    inside = over_gaps(turned, gaps, eye)
+    inside = over_gaps(turned, asked(row - column, checked, gu, gvh), eye)
     found = matmul(matmul(u, inside + diagonal_matrix(gs)), vh)
     if m > n:
         found = found + matmul((gu - matmul(u, left)) / over, vh)
@@ -87,16 +86,14 @@ def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
     over, under = row / (row + column + eye), column / (row + column + eye)
     inside = matmul(matmul(mH(u), tx), mH(vh))
-    off = inside - diagonal_matrix(diagonal(inside))
-    left = over_gaps(off * over + under * mH(off), row - column, eye)
-    right = over_gaps(under * off + mH(off) * over, row - column, eye)
+    left = over_gaps(inside * over + under * mH(inside), row - column, eye)
+    right = over_gaps(under * inside + mH(inside) * over, row - column, eye)
     if is_complex(u):
         turn = diagonal_matrix(diagonal(inside - mH(inside)) / (4.0 * s))
         left, right = left + turn, right - turn
-    tu, tv = matmul(u, left), matmul(right, vh)
+    tu, tvh = matmul(u, left), -matmul(right, vh)
     if m > n:
         tu = tu + (matmul(tx, mH(vh)) - matmul(u, inside)) / row
-    tvh = -tv
     if n > m:
         tvh = tvh + (matmul(mH(u), tx) - matmul(inside, vh)) / column
     ts = 0.5 * diagonal(inside + mH(inside))
