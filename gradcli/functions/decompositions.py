@@ -428,9 +428,7 @@ def triangular_solve(
     refuse_kinds("bool int half", "triangular_solve_cpu", A.dtype)
     part = triangle(A, upper, unitriangular)
     found = by_triangle(_O["mT"](part) if transpose else part, b, upper is not transpose)
-    copy, lead = _O["clone"](A), tuple(found.shape[:-2])
-    if tuple(A.shape[:-2]) != lead:
-        copy = _O["clone"](_O["expand"](A, (*lead, *A.shape[-2:])))
+    copy = _O["clone"](_O["expand"](A, (*found.shape[:-2], *A.shape[-2:])))
     found, copy = outputs("TriangularSolveBackward0", map(columnwise, (found, copy)), b, A)
     return results("triangular_solve", solution=found, cloned_coefficient=copy)
 
@@ -438,12 +436,10 @@ def triangular_solve(
 def by_triangle(part: Any, B: Any, upper: bool) -> Any:
     """The X with ``part`` X = B, by substitution where the diagonal has a 0, or where an entry is
     infinite: what that makes infinite, or NaN."""
-    inner = bottom(part)
-    if not isinstance(inner, Plain) or inner.ndim < 2:
+    inner, n = bottom(part), part.shape[-1]
+    plain = isinstance(inner, Plain) and inner.ndim > 1 and part.shape[-2] == n == B.shape[-2]
+    if not plain or not (_first_zero(inner).any() or np.isinf(inner.array).any()):
         return _O["solve"](part, B)
-    if not _first_zero(inner).any() and not np.isinf(inner.array).any():
-        return _O["solve"](part, B)
-    n = part.shape[-1]
     rows: dict[int, Any] = {}
     for i in reversed(range(n)) if upper else range(n):
         row = B[..., i : i + 1, :]

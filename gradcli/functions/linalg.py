@@ -159,12 +159,8 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     return _solved(A, B, left)
 
 
-def _solved(A: Any, B: Any, left: bool, upper: bool | None = None) -> Any:
-    """``solve``; of a triangle where ``upper`` says which."""
+def _solved(A: Any, B: Any, left: bool) -> Any:
     of_one_dtype("linalg.solve", A=A, B=B)
-    if upper is not None:
-        refuse_kinds("bool int half", "triangular_solve_cpu", A.dtype)
-        return by_triangle(A, B, upper)
     if left:
         return _O["solve"](A, B)
     found = of_its_own(_O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B))))
@@ -186,12 +182,14 @@ def solve_triangular(
     ``unitriangular`` counts the diagonal as ones, whatever stands there.
     """
     of_matrices("linalg.solve_triangular: The input tensor B", B)
+    of_one_dtype("linalg.solve_triangular", A=A, B=B)
+    refuse_kinds("bool int half", "triangular_solve_cpu", A.dtype)
     part = triangle(A, upper, unitriangular)
     try:
-        if left or A.dtype is not B.dtype:
-            found = _solved(part, B, left, upper)
+        if left:
+            found = by_triangle(part, B, upper)
         else:
-            found = columnwise(_O["mT"](_solved(_O["mT"](part), _O["mT"](B), True, not upper)))
+            found = columnwise(_O["mT"](by_triangle(_O["mT"](part), _O["mT"](B), not upper)))
     except RuntimeFault as fault:
         fault.torch = fault.torch and fault.torch.replace(
             "linalg.solve:", "linalg.solve_triangular:"

@@ -329,3 +329,56 @@ def test_least_squares_reads_a_matrix_where_there_is_no_vector_for_each_system()
     assert torch.linalg.lstsq(A, B[:1]).solution.shape == (1, 2)  # as the sizes are those of A
     with pytest.raises(RuntimeError, match=r"should match other.size\(-2\)"):
         torch.linalg.lstsq(A.expand(3, 2, 2), B[:1])
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
+def test_singular_vectors_have_their_second_slopes_at_any_scale(shape):
+    A, V, W = np.random.default_rng(3).standard_normal((3, *shape))
+
+    def second(scale, dtype):
+        a, v, w = (torch.tensor(part, dtype=dtype) for part in (A * scale, V, W))
+
+        def total(a):
+            u, s, vh = torch.linalg.svd(a, full_matrices=False)
+            return (((u * (s / scale) ** 2) @ vh) * w).sum()
+
+        slope = torch.func.jvp(total, (a,), (v,))[1]
+        back = torch.func.grad(lambda a: (torch.func.grad(total)(a) * v).sum())(a)
+        return float(slope) * scale, float((back * v).sum()) * scale * scale
+
+    for dtype, scales in ((torch.float64, (1e-110, 1e140)), (torch.float32, (1e-14, 1e18))):
+        for scale in scales:
+            assert second(scale, dtype) == pytest.approx(second(1.0, dtype), rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 4)])
+def test_a_q_of_all_columns_has_its_slopes_whatever_the_scales_of_the_rows(shape):
+    draw = np.random.default_rng(0).standard_normal
+    rows = np.array([1.0, 1e-2, 1e-4])[:, None]
+    A, V, W, U = draw(shape) * rows, draw(shape) * rows, draw((3, 3)), draw(shape)
+
+    def slopes(dtype):
+        a, v, w, u = (torch.tensor(np.float32(part), dtype=dtype) for part in (A, V, W, U))
+
+        def total(a):
+            q, r = torch.linalg.qr(a)
+            return (q * w).sum() + (r * u).sum()
+
+        forward = lambda a: torch.func.jvp(total, (a,), (v,))[1]  # noqa: E731
+        back = lambda a: (torch.func.grad(total)(a) * v).sum()  # noqa: E731
+        second = torch.func.jvp(forward, (a,), (v,))[1], (torch.func.grad(back)(a) * v).sum()
+        return [float(slope) for slope in (forward(a), back(a), *second)]
+
+    exact, *others = slopes(torch.float64)
+    assert slopes(torch.float32)[:2] == pytest.approx([exact, exact], rel=1e-4)
+    assert slopes(torch.float32)[2:] == pytest.approx(others[1:], rel=1e-3)
+
+
+def test_a_zero_singular_value_of_a_complex_matrix_keeps_the_slopes_of_the_other_vectors():
+    A = torch.tensor([[0, 1], [0, 2]], dtype=torch.complex128)
+    weights = torch.tensor([[1.0, 2], [3, 5]], dtype=torch.float64)
+    for project in (lambda u, s, vh: u[:, :1] @ u[:, :1].mH, lambda u, s, vh: vh[:1].mH @ vh[:1]):
+        total = lambda a: (project(*torch.linalg.svd(a)).real * weights).sum()  # noqa: B023, E731
+        slope = torch.func.grad(total)(A).real
+        assert torch.allclose(slope, torch.func.grad(total)(A.real), atol=1e-12)
+        assert slope.abs().max() > 0.01

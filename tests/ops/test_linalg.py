@@ -353,6 +353,18 @@ def test_a_triangle_with_an_infinite_entry_is_solved_by_substitution():
     np.testing.assert_allclose(slope, [[np.nan, 0, -1 / 3], [0, np.nan, inf], [0, 0, -inf]])
 
 
+@pytest.mark.parametrize(("shape", "right"), [((2, 3), (2, 2)), ((3, 2), (3, 2)), ((2, 2), (3, 2))])
+def test_a_triangle_with_a_zero_on_its_diagonal_is_refused_where_any_of_its_shape_is(shape, right):
+    for A in (torch.zeros(shape), torch.zeros(4, *shape)):
+        for solved in (
+            lambda A, B: torch.linalg.solve_triangular(A, B, upper=True),
+            lambda A, B: torch.triangular_solve(B, A, upper=False),
+            lambda A, B: torch.cholesky_solve(B, A),
+        ):
+            with pytest.raises(RuntimeError):
+                solved(A, torch.ones(right))
+
+
 def test_a_symmetric_matrix_with_an_infinite_entry_has_the_slopes_in_a_batch_that_it_has_alone():
     a = torch.tensor([[0.5, INF, 1.0], [INF, 1.0, 0.3], [1.0, 0.3, 2.0]], dtype=torch.float64)
 

@@ -106,8 +106,7 @@ def mH(x: Any) -> Any:
 
 def eye_of(x: Any) -> Any:
     """The identity for each vector of ``x``."""
-    shape = tuple(x.shape)
-    return undiagonal(ones_like(x), (*shape, shape[-1]))
+    return diagonal_matrix(ones_like(x))
 
 
 def diagonal_matrix(x: Any) -> Any:

@@ -41,10 +41,13 @@ _CORE = "mn nn"
 def _qr_vjp(g: Any, out: Any, shape: Sequence[int]) -> Any:
     q, r = unpacked(out, shape, _CORE)
     gq, gr = unpacked(conj(g), shape, _CORE)
-    upper = triu(matmul(triu(gr, 0), mH(r)) - matmul(mH(q), gq), 0)
-    both = upper + mH(upper)
-    both = both - 0.5 * diagonal_matrix(diagonal(both))
-    return conj(over_r(gq + matmul(q, both), r))
+    along, upper = matmul(mH(q), gq), triu(matmul(triu(gr, 0), mH(r)), 0)
+    # Of Q's cotangent nothing stays above the diagonal: a rounding there, over R, may be anything.
+    both = upper + mH(upper) + tril(along - mH(along), 0)
+    found = matmul(q, both - 0.5 * diagonal_matrix(diagonal(both)))
+    if shape[-2] > shape[-1]:
+        found = found + gq - matmul(q, along)
+    return conj(over_r(found, r))
 
 
 def _qr_jvp(tx: Any, x: Any, out: Any) -> Any:
@@ -54,7 +57,9 @@ def _qr_jvp(tx: Any, x: Any, out: Any) -> Any:
     below = tril(scaled, -1)
     own = diagonal(scaled)
     turn = below - mH(below) + 0.5 * diagonal_matrix(own - conj(own))
-    tq = over_r(tx - matmul(q, inside), mH(r)) + matmul(q, turn)
+    tq = matmul(q, turn)
+    if x.shape[-2] > x.shape[-1]:
+        tq = tq + over_r(tx - matmul(q, inside), mH(r))
     return packed(_CORE, tq, inside - matmul(turn, r))
 
 

@@ -26,8 +26,9 @@ from gradcli.ops.decompositions.packing import (
 )
 from gradcli.ops.kinds import general
 from gradcli.ops.operator import is_complex
+from gradcli.ops.piecewise import where
 from gradcli.ops.products import matmul
-from gradcli.ops.shape import diagonal, mT, squeeze, unsqueeze
+from gradcli.ops.shape import diagonal, mT, unsqueeze
 
 
 def singular(x: Any, vectors: bool = True) -> Any:
@@ -60,14 +61,17 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     gu, gs, gvh = _svd_all(conj(g), shape)
     m, n = shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
-    gaps = asked((row - column) * (row + column), checked, gu, gvh)
+    # The squares of the values, whose differences the formula has, would leave the floats.
+    both = asked(row + column, checked, gu, gvh) + eye
     left, right = matmul(mH(u), gu), matmul(vh, mH(gvh))
     if checked:
         one_phase("svd", diagonal(left + right))
     over = asked(row, checked, gu, gvh)
     if is_complex(u):
-        gs = gs + diagonal(left - mH(left)) / (2.0 * squeeze(over, -2))
-    inside = over_gaps((left - mH(left)) * row + column * (right - mH(right)), gaps, eye)
+        turn = diagonal(left - mH(left))
+        gs = gs + turn / where(turn == 0, 1.0, 2.0 * s)
+    turned = (left - mH(left)) * (row / both) + (column / both) * (right - mH(right))
+    inside = over_gaps(turned, asked(row - column, checked, gu, gvh), eye)
     found = matmul(matmul(u, inside + diagonal_matrix(gs)), vh)
     if m > n:
         found = found + matmul((gu - matmul(u, left)) / over, vh)
@@ -80,18 +84,16 @@ def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
     u, s, vh = _svd_all(out, x.shape)
     m, n = x.shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
-    gaps = (row - column) * (row + column)
+    over, under = row / (row + column + eye), column / (row + column + eye)
     inside = matmul(matmul(mH(u), tx), mH(vh))
-    off = inside - diagonal_matrix(diagonal(inside))
-    left = over_gaps(off * row + column * mH(off), gaps, eye)
-    right = over_gaps(column * off + mH(off) * row, gaps, eye)
+    left = over_gaps(inside * over + under * mH(inside), row - column, eye)
+    right = over_gaps(under * inside + mH(inside) * over, row - column, eye)
     if is_complex(u):
         turn = diagonal_matrix(diagonal(inside - mH(inside)) / (4.0 * s))
         left, right = left + turn, right - turn
-    tu, tv = matmul(u, left), matmul(right, vh)
+    tu, tvh = matmul(u, left), -matmul(right, vh)
     if m > n:
         tu = tu + (matmul(tx, mH(vh)) - matmul(u, inside)) / row
-    tvh = -tv
     if n > m:
         tvh = tvh + (matmul(mH(u), tx) - matmul(inside, vh)) / column
     ts = 0.5 * diagonal(inside + mH(inside))
