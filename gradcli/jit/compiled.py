@@ -19,7 +19,7 @@ import numpy as np
 
 from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import Transform, current, transforming
+from gradcli.engine.grad_mode import Transform, current, transformed, transforming
 from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
@@ -271,7 +271,7 @@ class Compiled:
             return Entry(f"it has {outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
         saved: list[Any] = []
-        before = outside.prints(saved)
+        before, taken = outside.prints(saved), transformed.taken
         try:
             with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
@@ -285,7 +285,7 @@ class Compiled:
             put_back(saved)
             return Entry("it changes what is outside")
         if entry.program is not None:
-            outside.compare(held for held, _, _ in entry.captures)
+            outside.compare(entry.captures, whole=transformed.taken > taken)
         return Entry(f"it has {outside.reason}") if outside.reason else entry
 
 
@@ -300,10 +300,10 @@ def compile(function: Callable[..., Any]) -> Compiled:
 
     ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. The
     engine runs it the first time for each combination of shapes. Where that changed nothing outside
-    it is called once more, and then not again as long as what it reads from outside stays the same
-    (a number taken out of a large array that it also computes with counts as a constant). Where it
-    branches on a value, writes in place, draws random numbers, prints, handles errors or reads an
-    object that cannot be looked into, it runs on the engine in every call, at the engine's speed.
+    it is called once more, and then not again as long as what it reads from outside stays the same.
+    The entries of large tensors that it computes with may change. Where it branches on a value,
+    writes in place, draws random numbers, prints, handles errors or reads an object that cannot be
+    looked into, it runs on the engine in every call, at the engine's speed.
 
     Example:
         >>> import numpy as np

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import current, enable_grad
+from gradcli.engine.grad_mode import current, enable_grad, transformed
 from gradcli.engine.record.apply import _promoted as promoted
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -182,7 +182,9 @@ class Trace:
             if dtype is not None:
                 return _broadcast(operands), dtype, None
         key = None
-        if frozen is not None:
+        if frozen is None:  # indices, perhaps of a tensor's numbers
+            transformed.taken += 1
+        else:
             key = (op.name, frozen, *(
                 (a.dtype, a.shape) if a.__class__ is Value else (a.__class__, a) for a in operands
             ))  # fmt: skip

@@ -39,6 +39,12 @@ q# = [2.0]; g# = gradcli.no_grad()(lambda v: v * q#[0]) | g#(x) | q#[0] = 3.0 | 
 w# = gradcli.tensor(1.0, requires_grad=True) | w#.grad or 3.0 | w#.grad = w# + 1; w#.grad = None | 0
 m# = gradcli.nn.Linear(1, 1) | len([m#.zero_grad()]) | m#.bias.grad = gradcli.ones(1) | m#.bias.grad
 w# = gradcli.ones(9000) | float(w#.mean()) | w#.fill_(3.0) | 0
+w# = gradcli.ones(9000) | w#.sum() * x * w#[3].item() | w#.fill_(3.0) | 0
+w# = gradcli.ones(9000) | (w# * x).sum() * (2.0 if w#[3] > 2 else w#.tolist()[3]) | w#.fill_(3) | 0
+w# = gradcli.ones(9000) | (w# * x).sum() * w#.nonzero().shape[0] | w#[:90].zero_(); w#.fill_(2) | 0
+w# = gradcli.ones(9000) | (w# * x).sum() * (x * w#[w#[0].long():].numpy()[8]) | w#.fill_(3.0) | 0
+w# = gradcli.ones(9000) | (w#.view(90, 100) * x).sum() | w#.data = w# * 3; w#.fill_(5.0) | 0
+w# = np.ones(9000) | (gradcli.as_tensor(w#) * x).sum() * float(w#[5]) | w#[:] = 3.0 | 0
 w# = np.ones(9000) | float(w#[5]) | w#[:] = 3.0 | 0
 w# = gradcli.zeros(3) | w#.add_(1).sum() | w#.zero_() | w#.tolist()
 w# = gradcli.ones(2, 3) | w#.stride()[0] | w# = w#.mT | 0
@@ -120,6 +126,13 @@ def test_tensors_are_recorded_where_something_outside_needs_a_gradient():
         assert weight.grad.tolist() == [times, times]
     with gradcli.no_grad():
         assert not c(gradcli.ones(2)).requires_grad
+
+
+def test_one_tensor_given_twice_is_one():
+    x = gradcli.ones(2)
+    c = gradcli.compile(lambda x, y: x * 2 if x is y else x * 3)
+    assert [c(x, x).tolist(), c(x, gradcli.ones(2)).tolist()] * 2 == [[2.0] * 2, [3.0] * 2] * 2
+    assert [c(x, x).tolist() for _ in range(3)] == [[2.0] * 2] * 3
 
 
 def test_asking_for_the_code_changes_nothing():
