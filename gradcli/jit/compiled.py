@@ -333,18 +333,18 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     args: list = []
     tensors = False
     for x in inputs:
-        if isinstance(x, Tensor):
-            tensors, x = True, x.array
-        elif isinstance(x, int):
-            x = float(x)
-        elif not isinstance(x, float | complex | np.ndarray | np.generic):
-            kind = type(x).__name__
-            said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
-            raise bad_type(said, help="give the parts as arguments of their own")
-        if x.__class__ is not float:
-            x = np.asarray(x)
-            if not x.shape and x.dtype == np.float64:
+        if x.__class__ is not np.ndarray and x.__class__ is not float:
+            if isinstance(x, Tensor):
+                tensors, x = True, x.array
+            elif isinstance(x, int):
                 x = float(x)
+            elif not isinstance(x, float | complex | np.ndarray | np.generic):
+                kind = type(x).__name__
+                said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
+                raise bad_type(said, help="give the parts as arguments of their own")
+            x = x if x.__class__ is float else np.asarray(x)
+        if x.__class__ is np.ndarray and not x.shape and x.dtype == np.float64:
+            x = float(x)
         key += [float] if x.__class__ is float else [x.dtype, x.shape]
         args.append(x)
     return tuple(key), args, tensors

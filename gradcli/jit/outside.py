@@ -125,7 +125,7 @@ class Outside:
                             self._stack += self._making(scope)
         if self._stack:
             self.reason = _TOO_MUCH
-        if any("grad" in name or name == "step" for name in self._words):
+        if any("grad" in name or name == "step" for name in self._words - {"gradcli"}):
             self.grads = True
             self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
         graphs = (getattr(thing, "edge", None) for thing in self._kept if _array(thing) is not None)
@@ -252,12 +252,12 @@ class Outside:
                 parts.append((cls, repr(value)))  # by which -0.0 is not 0
                 continue
             own: Any = {}
-            inner: Any = value if isinstance(value, _CONTAINERS) else ()
+            contains, number, fixed = _kind(cls)
+            inner: Any = value if contains else ()
             if cls not in _CONTAINERS:
                 kept.append(value)
-                parts.append((cls, repr(value) if isinstance(value, _NUMBERS) else id(value)))
+                parts.append((cls, repr(value) if number else id(value)))
                 array = _array(value)
-                fixed = isinstance(value, _FIXED)
                 if cls.__dictoffset__ and not fixed:
                     own = object.__getattribute__(value, "__dict__")
                 if array is not None:
@@ -330,6 +330,12 @@ def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
         ):
             found.append(f"a write to {name}")
     return found
+
+
+@lru_cache(maxsize=4096)
+def _kind(cls: type) -> list[bool]:
+    """Whether a class is one of containers, of numbers, of what stays as it is."""
+    return [issubclass(cls, known) for known in (_CONTAINERS, _NUMBERS, _FIXED)]
 
 
 @lru_cache(maxsize=4096)

@@ -270,7 +270,7 @@ def freeze(params: Any) -> Any:
     cls = params.__class__
     if cls is dict:
         frozen = tuple([freeze(v) for v in params.values()])
-    elif cls in (tuple, list):
+    elif isinstance(params, tuple | list):
         frozen = cls, tuple([freeze(v) for v in params])
         return None if None in frozen[1] else frozen
     elif cls is slice:
