@@ -35,6 +35,11 @@ from gradcli.transforms.tree import unflatten
 
 _MOST = 256
 """How many combinations of shapes and derivatives are kept."""
+_OFTEN = 8
+"""Looks at what is outside from which on code for it was worth its making."""
+_REST = 64
+"""Calls in a row, at most, that run on the engine without a look, where what is outside changes
+before code for it is worth that."""
 
 
 @dataclass(eq=False, slots=True)
@@ -69,6 +74,8 @@ class Compiled:
         self.__name__ = getattr(function, "__name__", "compiled")
         self.__doc__ = getattr(function, "__doc__", None)
         self._outside: Any = None  # an Outside, from the first call on
+        self._vain = 0  # how many of them in a row changed too soon
+        self._rest = 0  # calls to come that run on the engine without a look
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"
@@ -89,7 +96,7 @@ class Compiled:
         if any(x.__gradcli_rank__ > 1 for x in given) or (
             given
             and current().grad
-            and (any(x.edge is not None for x in given) or self._look().records)
+            and (any(x.edge is not None for x in given) or self._rests() or self._look().records)
         ):
             return eager.with_tensors(self.function)(*inputs)
         return self._run("value", inputs)
@@ -213,6 +220,8 @@ class Compiled:
         def engine() -> Any:
             return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
 
+        if self._rests():
+            return engine()
         outside = self._look()
         if key not in outside.entries:
             before = outside.prints([])
@@ -256,8 +265,16 @@ class Compiled:
         """What is outside now, with the code that was made for it."""
         outside = self._outside
         if outside is None or outside.changed() or len(outside.entries) > _MOST:
+            if outside is not None:
+                self._vain = self._vain + 1 if outside.looks < _OFTEN else 0
+                self._rest = min(1 << self._vain, _REST) if self._vain > 2 else 0
             outside = self._outside = Outside(self.function)
+        outside.looks += 1
         return outside
+
+    def _rests(self) -> bool:
+        self._rest -= 1
+        return self._rest >= 0
 
     def _entry(self, key: tuple, what: str, args: list) -> Entry:
         outside = self._look()

@@ -79,6 +79,7 @@ class Outside:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.entries: dict[tuple, Any] = {}
+        self.looks = 0  # that found it unchanged
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
         self.held: list[tuple[Any, Any]] = []
         self.flowing: set[int] | None = None
