@@ -73,7 +73,7 @@ class Compiled:
         self.function = function
         self.__name__ = getattr(function, "__name__", "compiled")
         self.__doc__ = getattr(function, "__doc__", None)
-        self._outside: Any = None  # an Outside, from the first call on
+        self._outside: Any = None  # an Outside, from the first call on, but for a rest
         self._vain = 0  # how many of them in a row changed too soon
         self._rest = 0  # calls to come that run on the engine without a look
 
@@ -268,7 +268,8 @@ class Compiled:
             if outside is not None:
                 self._vain = self._vain + 1 if outside.looks < _OFTEN else 0
                 self._rest = min(1 << self._vain, _REST) if self._vain > 2 else 0
-            outside = self._outside = Outside(self.function)
+            outside = Outside(self.function)
+            self._outside = None if self._rest > 0 else outside
         outside.looks += 1
         return outside
 
