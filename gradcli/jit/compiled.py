@@ -209,7 +209,12 @@ class Compiled:
         if what in ("jvp", "hvp"):
             inputs = (*inputs, *inputs)
         key, args, _ = _prepared(what, inputs)
+        saved: list[Any] = []
+        outside = self._look()
+        before = outside.prints(saved)
         entry = self._entry(key, what, args)
+        if before != outside.prints([]):
+            put_back(saved)
         if entry.program is None:
             raise NotTraceable(f"{self.__name__} runs eagerly: {entry.reason}")
         return entry
@@ -288,8 +293,7 @@ class Compiled:
         if outside.reason:
             return Entry(f"it has {outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
-        saved: list[Any] = []
-        before, taken = outside.prints(saved), transformed.taken
+        before, taken = outside.prints([]), transformed.taken
         try:
             with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
@@ -299,8 +303,7 @@ class Compiled:
             raise
         except Exception as fault:  # whatever it is, the engine gives the exact error
             entry = Entry(f"{type(fault).__name__}: {fault}")
-        if before != outside.prints([]):
-            put_back(saved)
+        if before != outside.prints([]):  # perhaps by another thread: there is nothing to undo
             return Entry("it changes what is outside")
         if entry.program is not None:
             outside.compare(entry.captures, whole=transformed.taken > taken)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import random
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradcli
+from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.transforms.tree import flatten
 
@@ -142,6 +144,22 @@ def test_asking_for_the_code_changes_nothing():
     with pytest.raises(gradcli.jit.ir.NotTraceable, match="changes what is outside"):
         c.code(1.0)
     assert log == [1.0]
+
+
+def test_what_another_thread_writes_during_a_trace_stays(monkeypatch):
+    weight, log = gradcli.ones(2), []
+    c = gradcli.compile(lambda x: (weight * x).sum() + len(log))
+
+    def compiled(*args):
+        writer = threading.Thread(target=lambda: (weight.add_(1), log.append(1)))
+        writer.start()
+        writer.join()
+        return usual(*args)
+
+    usual = module._compiled
+    monkeypatch.setattr(module, "_compiled", compiled)
+    assert [c(1.0), c(1.0), c(1.0)] == [2.0, 5.0, 5.0]
+    assert weight.tolist() == [2.0, 2.0] and log == [1]
 
 
 @pytest.mark.parametrize("given", [[1.0, 2.0], (gradcli.ones(1),), {"a": 1.0}, "3", None, range(3)])
