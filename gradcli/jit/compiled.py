@@ -293,7 +293,8 @@ class Compiled:
         if outside.reason:
             return Entry(f"it has {outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
-        before, taken = outside.prints([]), transformed.taken
+        saved: list[Any] = []
+        before, taken = outside.prints(saved), transformed.taken
         try:
             with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
@@ -303,7 +304,9 @@ class Compiled:
             raise
         except Exception as fault:  # whatever it is, the engine gives the exact error
             entry = Entry(f"{type(fault).__name__}: {fault}")
-        if before != outside.prints([]):  # perhaps by another thread: there is nothing to undo
+        if before != outside.prints([]):
+            if entry.program is None:  # a whole run changes nothing: other threads did
+                put_back([one for one in saved if not isinstance(one[0], np.ndarray)])
             return Entry("it changes what is outside")
         if entry.program is not None:
             outside.compare(entry.captures, whole=transformed.taken > taken)
