@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import Tensor, dtypes
+from gradcli.engine import Tensor, dtypes, grad_mode
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import Transform, current, transformed, transforming
 from gradcli.engine.tensor.tensor import constant
@@ -220,6 +220,9 @@ class Compiled:
         return entry
 
     def _run(self, what: str, inputs: tuple) -> Any:
+        if what != "value" and not current().grad:
+            with grad_mode.outside_inference(), grad_mode.enable_grad():
+                return self._run(what, inputs)
         key, args, tensors = _prepared(what, inputs)
 
         def engine() -> Any:

@@ -138,6 +138,18 @@ def test_one_tensor_given_twice_is_one():
     assert [c(x, x).tolist() for _ in range(3)] == [[2.0] * 2] * 3
 
 
+@pytest.mark.parametrize("mode", [gradcli.no_grad, gradcli.inference_mode])
+@pytest.mark.parametrize("what", ["gradient", "hessian", "jacobian", "jvp", "hvp"])
+def test_derivatives_where_nothing_is_recorded(what, mode):
+    c, again = (gradcli.compile(lambda x: (x * x * x).sum()) for _ in range(2))
+    given = np.ones(2), *([np.ones(2)] if what in ("jvp", "hvp") else [])
+    want = flatten(c._run(what, given))[0]
+    with mode():
+        for _ in range(3):
+            for found, wanted in zip(flatten(again._run(what, given))[0], want, strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
 def test_asking_for_the_code_changes_nothing():
     log = [1.0]
     c = gradcli.compile(lambda x: x * log.pop())
