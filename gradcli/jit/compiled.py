@@ -238,7 +238,10 @@ class Compiled:
                 outside.entries.setdefault(key, None)
             return found
         entry = outside.entries[key] or self._entry(key, what, args)
-        if entry.program is not None and not _watched():
+        # Nobody looks at what the engine does, and random numbers are as usual.
+        state = current()
+        usual = not (state.inspect or state.saving or random.drawing.get())
+        if usual and entry.program is not None:
             if budget.on:
                 charge(entry.nbytes)
             try:
@@ -314,12 +317,6 @@ class Compiled:
         if entry.program is not None:
             outside.compare(entry.captures, whole=transformed.taken > taken)
         return Entry(f"it has {outside.reason}") if outside.reason else entry
-
-
-def _watched() -> bool:
-    """Whether someone looks at what the engine does, or random numbers are not as usual."""
-    state = current()
-    return bool(state.inspect or state.saving or random.drawing.get())
 
 
 def compile(function: Callable[..., Any]) -> Compiled:

@@ -104,16 +104,16 @@ class Trace:
             recorded = state.grad
             self.unrecorded = self.unrecorded or not recorded
         out = Value(self, shape, dtype, example=example)
-        out.source = Instruction(op, tuple(operands), params, out, recorded)
-        self.tape.append(out.source)
-        self.noted.append(out.source)
+        self.note(op, operands, out, recorded, params)
         if len(self.noted) > self.longest:
             raise NotTraceable("a program of that length")
         return out
 
-    def note(self, op: Any, args: Sequence[Any], out: Value, recorded: bool = True) -> Value:
-        """Note an operation of Python's, whose result is of a known type."""
-        out.source = Instruction(op, tuple(args), {}, out, recorded)
+    def note(
+        self, op: Any, args: Sequence[Any], out: Value, recorded: bool = True, params: Any = None
+    ) -> Value:
+        """Note an operation, perhaps of Python's, whose result is of a known type."""
+        out.source = Instruction(op, tuple(args), params or {}, out, recorded)
         self.tape.append(out.source)
         self.noted.append(out.source)
         return out
