@@ -188,9 +188,8 @@ def _selected(input: Any, mask: Any) -> Any:
         raise bad_dtype("masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     charge_shape(input.shape)
-    return called(
-        O["getitem"](input, Apart((bottom(mask)._numbers(),))), "MaskedSelectBackward0", input
-    )
+    index = Apart((bottom(mask)._numbers(),))
+    return called(O["getitem"](input, index), "MaskedSelectBackward0", input)
 
 
 def masked_fill(input: Any, mask: Any, value: Operand) -> Any:

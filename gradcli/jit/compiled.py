@@ -35,11 +35,9 @@ from gradcli.transforms.tree import unflatten
 
 _MOST = 256
 """How many combinations of shapes and derivatives are kept."""
-_OFTEN = 8
-"""Looks at what is outside from which on code for it was worth its making."""
-_REST = 64
-"""Calls in a row, at most, that run on the engine without a look, where what is outside changes
-before code for it is worth that."""
+_OFTEN, _REST = 8, 64
+"""Where what is outside changes before so many looks, code for it was not worth its making: up to
+so many calls then run on the engine without a look."""
 
 
 @dataclass(eq=False, slots=True)

@@ -192,12 +192,11 @@ class Numbers:
 
     def item(self) -> Any:
         """The one entry as a Python number. Raises RuntimeFault (E0310) for more or fewer."""
-        array = self._numbers()
-        if array.size != 1:
-            said = f"a Tensor with {array.size} elements cannot be converted to Scalar"
+        if self.array.size != 1:
+            said = f"a Tensor with {self.array.size} elements cannot be converted to Scalar"
             mend = "index one entry, or reduce with sum() or mean()"
             raise RuntimeFault("E0310", said, help=mend)
-        return array.item()
+        return self._numbers().item()
 
     def tolist(self) -> Any:
         """The entries as nested lists of Python numbers; a plain number when 0-d."""
@@ -230,24 +229,22 @@ class Numbers:
         return out
 
     def __bool__(self) -> bool:
-        array = self._numbers()
-        if array.size != 1:
-            count = "more than one value" if array.size else "no values"
+        if self.array.size != 1:
+            count = "more than one value" if self.array.size else "no values"
             said = f"Boolean value of Tensor with {count} is ambiguous"
             raise RuntimeFault("E0310", said, help="write (x > 0).all() or (x > 0).any()")
-        return bool(array)
+        return bool(self._numbers())
 
     def is_nonzero(self) -> bool:
         """Whether its one number is not 0. Raises RuntimeFault (E0310) for more of them."""
         return bool(self)
 
     def _number(self) -> Any:
-        array = self._numbers()
-        if array.size != 1:
+        if self.array.size != 1:
             said = "only one element tensors can be converted to Python scalars"
-            mend = f"this one has {array.size}: index one entry, or reduce with sum()"
+            mend = f"this one has {self.array.size}: index one entry, or reduce with sum()"
             raise ValueFault("E0310", said, help=mend)
-        return array.item()
+        return self._numbers().item()
 
     def __float__(self) -> float:
         return float(self._real("double"))
