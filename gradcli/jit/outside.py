@@ -121,7 +121,7 @@ class Outside:
                         unsaid = {n for n, v in held.items() if n[:2] == "__" and callable(v)}
                         self._look_up(held, id(scope), (unsaid | {"forward"}) - _MAKING)
                         # A new name may hide one of a class above.
-                        self.read[id(scope), ""] = lambda _, held=held: len(held), len(held)
+                        self.read[id(scope), ""] = partial(_length, held), len(held)
                         if any(isinstance(held.get(name), classmethod) for name in self._words):
                             self._stack += self._making(scope)
         if self._stack:
@@ -298,6 +298,10 @@ def put_back(saved: list[Any]) -> None:
             held.update(was)
         elif held.flags.writeable:
             held[...] = was
+
+
+def _length(held: Any, _: str) -> int:
+    return len(held)
 
 
 def _lasts(module: Any) -> bool:
