@@ -449,14 +449,13 @@ def _finish_value(form: Any) -> Callable:
 
 
 def _finish_gradient(differentiable: list[bool]) -> Callable:
-    whole = all(differentiable)
+    without = [place for place, has in enumerate(differentiable) if not has]
 
     def finish(found: tuple, tensors: bool) -> tuple:
-        if whole and not tensors:
-            return found[0], found[1:]
-        grads = iter(found[1:])
-        placed = tuple(_as_output(next(grads), tensors) if d else None for d in differentiable)
-        return _as_output(found[0], tensors), placed
+        value, *grads = [_as_output(v, tensors) for v in found]
+        for place in without:
+            grads.insert(place, None)
+        return value, tuple(grads)
 
     return finish
 
