@@ -120,7 +120,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     Raises RuntimeFault (E0301) unless there is a weight for each number, (E0304) for negative ones.
     """
     refuse_kinds("bool half float complex", "bincount_cpu", input.dtype)
-    numbers = np.asarray(input.array)
+    numbers = np.asarray(bottom(input)._numbers())
     if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
         raise bad_value("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:

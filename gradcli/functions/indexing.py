@@ -14,6 +14,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import (
+    bottom,
     by_element,
     called,
     dynamic_shape,
@@ -61,7 +62,7 @@ def whole(
     Raises ``cls`` (E0307) for others, with PyTorch's sentence of the element type; with ``empty``
     no index at all may be of any type.
     """
-    array = np.asarray(index.array if isinstance(index, Plain) else index)
+    array = np.asarray(index._numbers() if isinstance(index, Plain) else index)
     name = array.dtype.name
     if name != "int64" and (name != "int32" or "int32" not in said) and (array.size or not empty):
         said = said.format(dtypes.dtype_of(array).scalar_name)
@@ -187,7 +188,8 @@ def _selected(input: Any, mask: Any) -> Any:
         raise bad_dtype("masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     charge_shape(input.shape)
-    return called(O["getitem"](input, Apart((mask.array,))), "MaskedSelectBackward0", input)
+    index = Apart((bottom(mask)._numbers(),))
+    return called(O["getitem"](input, index), "MaskedSelectBackward0", input)
 
 
 def masked_fill(input: Any, mask: Any, value: Operand) -> Any:

@@ -302,7 +302,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]
-    times = repeats.array if isinstance(repeats, Plain) else repeats
+    times = repeats._numbers() if isinstance(repeats, Plain) else repeats
     kind = dtypes.dtype_of(np.asarray(times))
     if np.ndim(times) > 1:
         raise bad_shape("repeats must be 0-dim or 1-dim tensor")

@@ -57,7 +57,7 @@ SHORT = ("int8", "int16")
 def byte_mask(index: Tensor) -> Any:
     """The mask that a tensor of bytes is as an index, with a warning: masks of old were bytes."""
     warn("indexing with dtype uint8 is deprecated, use a mask of dtype bool instead")
-    return np.asarray(index.array, bool)
+    return np.asarray(index._numbers(), bool)
 
 
 def _plain_part(part: Any) -> Any:
@@ -69,7 +69,7 @@ def _plain_part(part: Any) -> Any:
             return part
         return slice(*map(_bound, bounds))
     if isinstance(part, Plain):
-        array = part.array
+        array = part._numbers()
         if part.dtype.kind > 1 or (part.ndim and part.dtype.name in SHORT):
             raise no_index(f"a {part.dtype.name} tensor")
         if part.dtype is uint8:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import Tensor, dtypes
+from gradcli.engine import Tensor, dtypes, grad_mode
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import Transform, current, transforming
+from gradcli.engine.grad_mode import Transform, current, transformed, transforming
 from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
@@ -35,6 +35,9 @@ from gradcli.transforms.tree import unflatten
 
 _MOST = 256
 """How many combinations of shapes and derivatives are kept."""
+_OFTEN, _REST = 8, 64
+"""Where what is outside changes before so many looks, code for it was not worth its making: up to
+so many calls then run on the engine without a look."""
 
 
 @dataclass(eq=False, slots=True)
@@ -68,7 +71,9 @@ class Compiled:
         self.function = function
         self.__name__ = getattr(function, "__name__", "compiled")
         self.__doc__ = getattr(function, "__doc__", None)
-        self._outside: Any = None  # an Outside, from the first call on
+        self._outside: Any = None  # an Outside, from the first call on, but for a rest
+        self._vain = 0  # how many of them in a row changed too soon
+        self._rest = 0  # calls to come that run on the engine without a look
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"
@@ -89,7 +94,7 @@ class Compiled:
         if any(x.__gradcli_rank__ > 1 for x in given) or (
             given
             and current().grad
-            and (any(x.edge is not None for x in given) or self._look().records)
+            and (any(x.edge is not None for x in given) or self._rests() or self._look().records)
         ):
             return eager.with_tensors(self.function)(*inputs)
         return self._run("value", inputs)
@@ -202,17 +207,27 @@ class Compiled:
         if what in ("jvp", "hvp"):
             inputs = (*inputs, *inputs)
         key, args, _ = _prepared(what, inputs)
+        saved: list[Any] = []
+        outside = self._look()
+        before = outside.prints(saved)
         entry = self._entry(key, what, args)
+        if before != outside.prints([]):
+            put_back(saved)
         if entry.program is None:
             raise NotTraceable(f"{self.__name__} runs eagerly: {entry.reason}")
         return entry
 
     def _run(self, what: str, inputs: tuple) -> Any:
+        if what != "value" and not current().grad:
+            with grad_mode.outside_inference(), grad_mode.enable_grad():
+                return self._run(what, inputs)
         key, args, tensors = _prepared(what, inputs)
 
         def engine() -> Any:
             return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
 
+        if self._rests():
+            return engine()
         outside = self._look()
         if key not in outside.entries:
             before = outside.prints([])
@@ -221,7 +236,10 @@ class Compiled:
                 outside.entries.setdefault(key, None)
             return found
         entry = outside.entries[key] or self._entry(key, what, args)
-        if entry.program is not None and not _watched():
+        # Nobody looks at what the engine does, and random numbers are as usual.
+        state = current()
+        usual = not (state.inspect or state.saving or random.drawing.get())
+        if usual and entry.program is not None:
             if budget.on:
                 charge(entry.nbytes)
             try:
@@ -256,8 +274,17 @@ class Compiled:
         """What is outside now, with the code that was made for it."""
         outside = self._outside
         if outside is None or outside.changed() or len(outside.entries) > _MOST:
-            outside = self._outside = Outside(self.function)
+            if outside is not None:
+                self._vain = self._vain + 1 if outside.looks < _OFTEN else 0
+                self._rest = min(1 << self._vain, _REST) if self._vain > 2 else 0
+            outside = Outside(self.function)
+            self._outside = None if self._rest > 0 else outside
+        outside.looks += 1
         return outside
+
+    def _rests(self) -> bool:
+        self._rest -= 1
+        return self._rest >= 0
 
     def _entry(self, key: tuple, what: str, args: list) -> Entry:
         outside = self._look()
@@ -271,7 +298,7 @@ class Compiled:
             return Entry(f"it has {outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
         saved: list[Any] = []
-        before = outside.prints(saved)
+        before, taken = outside.prints(saved), transformed.taken
         try:
             with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
@@ -282,17 +309,12 @@ class Compiled:
         except Exception as fault:  # whatever it is, the engine gives the exact error
             entry = Entry(f"{type(fault).__name__}: {fault}")
         if before != outside.prints([]):
-            put_back(saved)
+            if entry.program is None:  # a whole run changes nothing: other threads did
+                put_back([one for one in saved if not isinstance(one[0], np.ndarray)])
             return Entry("it changes what is outside")
         if entry.program is not None:
-            outside.compare(held for held, _, _ in entry.captures)
+            outside.compare(entry.captures, whole=transformed.taken > taken)
         return Entry(f"it has {outside.reason}") if outside.reason else entry
-
-
-def _watched() -> bool:
-    """Whether someone looks at what the engine does, or random numbers are not as usual."""
-    state = current()
-    return bool(state.inspect or state.saving or random.drawing.get())
 
 
 def compile(function: Callable[..., Any]) -> Compiled:
@@ -300,10 +322,10 @@ def compile(function: Callable[..., Any]) -> Compiled:
 
     ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. The
     engine runs it the first time for each combination of shapes. Where that changed nothing outside
-    it is called once more, and then not again as long as what it reads from outside stays the same
-    (a number taken out of a large array that it also computes with counts as a constant). Where it
-    branches on a value, writes in place, draws random numbers, prints, handles errors or reads an
-    object that cannot be looked into, it runs on the engine in every call, at the engine's speed.
+    it is called once more, and then not again as long as what it reads from outside stays the same.
+    The entries of large tensors that it computes with may change. Where it branches on a value,
+    writes in place, draws random numbers, prints, handles errors or reads an object that cannot be
+    looked into, it runs on the engine in every call, at the engine's speed.
 
     Example:
         >>> import numpy as np
@@ -333,18 +355,18 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     args: list = []
     tensors = False
     for x in inputs:
-        if isinstance(x, Tensor):
-            tensors, x = True, x.array
-        elif isinstance(x, int):
-            x = float(x)
-        elif not isinstance(x, float | complex | np.ndarray | np.generic):
-            kind = type(x).__name__
-            said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
-            raise bad_type(said, help="give the parts as arguments of their own")
-        if x.__class__ is not float:
-            x = np.asarray(x)
-            if not x.shape and x.dtype == np.float64:
+        if x.__class__ is not np.ndarray and x.__class__ is not float:
+            if isinstance(x, Tensor):
+                tensors, x = True, x.array
+            elif isinstance(x, int):
                 x = float(x)
+            elif not isinstance(x, float | complex | np.ndarray | np.generic):
+                kind = type(x).__name__
+                said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
+                raise bad_type(said, help="give the parts as arguments of their own")
+            x = x if x.__class__ is float else np.asarray(x)
+        if x.__class__ is np.ndarray and not x.shape and x.dtype == np.float64:
+            x = float(x)
         key += [float] if x.__class__ is float else [x.dtype, x.shape]
         args.append(x)
     return tuple(key), args, tensors
@@ -427,14 +449,13 @@ def _finish_value(form: Any) -> Callable:
 
 
 def _finish_gradient(differentiable: list[bool]) -> Callable:
-    whole = all(differentiable)
+    without = [place for place, has in enumerate(differentiable) if not has]
 
     def finish(found: tuple, tensors: bool) -> tuple:
-        if whole and not tensors:
-            return found[0], found[1:]
-        grads = iter(found[1:])
-        placed = tuple(_as_output(next(grads), tensors) if d else None for d in differentiable)
-        return _as_output(found[0], tensors), placed
+        value, *grads = [_as_output(v, tensors) for v in found]
+        for place in without:
+            grads.insert(place, None)
+        return value, tuple(grads)
 
     return finish
 

@@ -79,6 +79,7 @@ class Outside:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.entries: dict[tuple, Any] = {}
+        self.looks = 0  # that found it unchanged
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
         self.held: list[tuple[Any, Any]] = []
         self.flowing: set[int] | None = None
@@ -125,7 +126,7 @@ class Outside:
                             self._stack += self._making(scope)
         if self._stack:
             self.reason = _TOO_MUCH
-        if any("grad" in name or name == "step" for name in self._words):
+        if any("grad" in name or name == "step" for name in self._words - {"gradcli"}):
             self.grads = True
             self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
         graphs = (getattr(thing, "edge", None) for thing in self._kept if _array(thing) is not None)
@@ -213,17 +214,19 @@ class Outside:
         """Of all that is held, with all its numbers; ``saved`` is for ``put_back``."""
         return [self.changed(), *(self._print(thing, saved)[0] for thing, _ in self.held)]
 
-    def compare(self, arrays: Iterable[Any]) -> None:
-        """Look at large arrays too from now on, but those that ``arrays`` share memory with: a
-        program reads these. Where it has one that is computed, that may be of any of them."""
-        large = {id(t): a for t in self._kept if (a := _array(t)) is not None and a.nbytes > _SMALL}
+    def compare(self, captures: Iterable[tuple[Any, ...]], whole: bool) -> None:
+        """Look at large arrays too from now on, but those of tensors that ``captures`` share memory
+        with: a program reads these. Where it has one that is computed, or (``whole``) numbers of
+        tensors, those may be of any of them; what becomes of NumPy's arrays is not noted."""
+        held = [] if whole else [(t, a) for t in self._kept if (a := _array(t)) is not None]
+        large = [(t, a) for t, a in held if a.nbytes > _SMALL]
         flowing: set[int] = set()
-        for one in arrays if large else ():
-            mine = {n for n, a in large.items() if np.may_share_memory(a, _array(one))}
-            flowing |= mine
+        for one, *_ in captures if large else ():
+            mine = [t for t, a in large if np.may_share_memory(a, _array(one))]
             if not mine and not any(one is v for v in (*self._seen.values(), *self._kept)):
-                large = {}
-        flowing &= large.keys()
+                flowing = set()
+                break
+            flowing |= {id(t) for t in mine if isinstance(t, Tensor)}
         self.flowing = flowing if self.flowing is None else self.flowing & flowing
         self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
         if any(found is None for _, found in self.held):
@@ -250,12 +253,12 @@ class Outside:
                 parts.append((cls, repr(value)))  # by which -0.0 is not 0
                 continue
             own: Any = {}
-            inner: Any = value if isinstance(value, _CONTAINERS) else ()
+            contains, number, fixed = _kind(cls)
+            inner: Any = value if contains else ()
             if cls not in _CONTAINERS:
                 kept.append(value)
-                parts.append((cls, repr(value) if isinstance(value, _NUMBERS) else id(value)))
+                parts.append((cls, repr(value) if number else id(value)))
                 array = _array(value)
-                fixed = isinstance(value, _FIXED)
                 if cls.__dictoffset__ and not fixed:
                     own = object.__getattribute__(value, "__dict__")
                 if array is not None:
@@ -265,7 +268,8 @@ class Outside:
                     huge = array.nbytes > _LARGEST
                     if array.dtype.hasobject or (huge and compared and not whole):
                         return None, kept
-                    parts += [array.shape, array.strides, array.dtype]
+                    kept.append(array)
+                    parts += [id(array), array.shape, array.strides, array.dtype]
                     parts.append(array.tobytes() if compared and not huge else b"")
                     if saved is not None and not huge:
                         saved.append((array, array.copy()))
@@ -314,6 +318,8 @@ def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
         name = step.argval
         if step.opname == "PUSH_EXC_INFO" and following.opname != "WITH_EXCEPT_START":
             found.append("a handler of errors")
+        elif following.opname == "IS_OP" and step.opname != "LOAD_CONST":
+            found.append("a test whether two are one")
         elif step.opname == "LOAD_BUILD_CLASS":
             found.append("a class statement")
         elif step.opname == "MATCH_CLASS":
@@ -325,6 +331,12 @@ def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
         ):
             found.append(f"a write to {name}")
     return found
+
+
+@lru_cache(maxsize=4096)
+def _kind(cls: type) -> list[bool]:
+    """Whether a class is one of containers, of numbers, of what stays as it is."""
+    return [issubclass(cls, known) for known in (_CONTAINERS, _NUMBERS, _FIXED)]
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import current, enable_grad
+from gradcli.engine.grad_mode import current, enable_grad, transformed
 from gradcli.engine.record.apply import _promoted as promoted
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -104,16 +104,16 @@ class Trace:
             recorded = state.grad
             self.unrecorded = self.unrecorded or not recorded
         out = Value(self, shape, dtype, example=example)
-        out.source = Instruction(op, tuple(operands), params, out, recorded)
-        self.tape.append(out.source)
-        self.noted.append(out.source)
+        self.note(op, operands, out, recorded, params)
         if len(self.noted) > self.longest:
             raise NotTraceable("a program of that length")
         return out
 
-    def note(self, op: Any, args: Sequence[Any], out: Value, recorded: bool = True) -> Value:
-        """Note an operation of Python's, whose result is of a known type."""
-        out.source = Instruction(op, tuple(args), {}, out, recorded)
+    def note(
+        self, op: Any, args: Sequence[Any], out: Value, recorded: bool = True, params: Any = None
+    ) -> Value:
+        """Note an operation, perhaps of Python's, whose result is of a known type."""
+        out.source = Instruction(op, tuple(args), params or {}, out, recorded)
         self.tape.append(out.source)
         self.noted.append(out.source)
         return out
@@ -182,7 +182,9 @@ class Trace:
             if dtype is not None:
                 return _broadcast(operands), dtype, None
         key = None
-        if frozen is not None:
+        if frozen is None:  # indices, perhaps of a tensor's numbers
+            transformed.taken += 1
+        else:
             key = (op.name, frozen, *(
                 (a.dtype, a.shape) if a.__class__ is Value else (a.__class__, a) for a in operands
             ))  # fmt: skip
@@ -268,7 +270,7 @@ def freeze(params: Any) -> Any:
     cls = params.__class__
     if cls is dict:
         frozen = tuple([freeze(v) for v in params.values()])
-    elif cls in (tuple, list):
+    elif isinstance(params, tuple | list):
         frozen = cls, tuple([freeze(v) for v in params])
         return None if None in frozen[1] else frozen
     elif cls is slice:

@@ -19,6 +19,7 @@ import gradcli.batch
 from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
+from gradcli.jit.outside import Outside
 from gradcli.jit.rows import path_of
 from tests.support.families import family
 
@@ -32,6 +33,7 @@ def engine_is_shut(monkeypatch):
 
     def run(self, what, inputs):
         key, args, _ = module._prepared(what, inputs)
+        self._vain = 0
         self._entry(key, what, args)
         return usual(self, what, inputs)
 
@@ -204,11 +206,25 @@ def test_what_took_the_place_of_a_freed_function_is_another():
 
 
 def test_large_arrays_outside_are_read_in_every_run(engine_is_shut):
-    data = np.ones(1000)
-    c = gradcli.compile(lambda x: (gradcli.as_tensor(data) * x).sum())
-    assert c.value_and_grad(2.0) == (2000.0, (1000.0,))
-    data[:] = 2.0
+    data = gradcli.ones(1000, dtype=gradcli.float64)
+    c = gradcli.compile(lambda x: (data * x).sum() + (data.view(10, 100) * x).sum())
     assert c.value_and_grad(2.0) == (4000.0, (2000.0,))
+    data.fill_(2.0)
+    assert c.value_and_grad(2.0) == (8000.0, (4000.0,))
+
+
+def test_what_changes_after_every_call_is_looked_at_seldom(monkeypatch):
+    looks = []
+    monkeypatch.setattr(module, "Outside", lambda f: looks.append(f) or Outside(f))
+    weight = gradcli.ones(2)
+    c = gradcli.compile(lambda x: (weight * x).sum())
+    for n in range(1, 300):
+        assert c(1.0) == 2.0 * n
+        weight.add_(1)
+    assert len(looks) < 20
+    for _ in range(80):
+        assert c(1.0) == 600.0
+    assert c._outside.looks > 8 and all(e.program for e in c._outside.entries.values())
 
 
 def test_domain_errors_are_the_engines_answer():

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import random
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradcli
+from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.transforms.tree import flatten
 
@@ -39,6 +41,12 @@ q# = [2.0]; g# = gradcli.no_grad()(lambda v: v * q#[0]) | g#(x) | q#[0] = 3.0 | 
 w# = gradcli.tensor(1.0, requires_grad=True) | w#.grad or 3.0 | w#.grad = w# + 1; w#.grad = None | 0
 m# = gradcli.nn.Linear(1, 1) | len([m#.zero_grad()]) | m#.bias.grad = gradcli.ones(1) | m#.bias.grad
 w# = gradcli.ones(9000) | float(w#.mean()) | w#.fill_(3.0) | 0
+w# = gradcli.ones(9000) | w#.sum() * x * w#[3].item() | w#.fill_(3.0) | 0
+w# = gradcli.ones(9000) | (w# * x).sum() * (2.0 if w#[3] > 2 else w#.tolist()[3]) | w#.fill_(3) | 0
+w# = gradcli.ones(9000) | (w# * x).sum() * w#.nonzero().shape[0] | w#[:90].zero_(); w#.fill_(2) | 0
+w# = gradcli.ones(9000) | (w# * x).sum() * (x * w#[w#[0].long():].numpy()[8]) | w#.fill_(3.0) | 0
+w# = gradcli.ones(9000) | (w#.view(90, 100) * x).sum() | w#.data = w# * 3; w#.fill_(5.0) | 0
+w# = np.ones(9000) | (gradcli.as_tensor(w#) * x).sum() * float(w#[5]) | w#[:] = 3.0 | 0
 w# = np.ones(9000) | float(w#[5]) | w#[:] = 3.0 | 0
 w# = gradcli.zeros(3) | w#.add_(1).sum() | w#.zero_() | w#.tolist()
 w# = gradcli.ones(2, 3) | w#.stride()[0] | w# = w#.mT | 0
@@ -85,7 +93,8 @@ def agrees(pieces: list[str], rng: random.Random) -> int:
         want = eager.RUN[what](eager.with_tensors(two.names["f"]), list(given), False)
         np.testing.assert_allclose(flatten(found)[0], flatten(want)[0], err_msg=str(pieces))
         assert one.state() == two.state(), (pieces, call)
-        ran += any(e and e.program for e in compiled._outside.entries.values())
+        entries = compiled._outside.entries if compiled._outside else {}
+        ran += any(e and e.program for e in entries.values())
         if call % 3 == 2:
             which = rng.randrange(9)
             one.change(which)
@@ -122,12 +131,47 @@ def test_tensors_are_recorded_where_something_outside_needs_a_gradient():
         assert not c(gradcli.ones(2)).requires_grad
 
 
+def test_one_tensor_given_twice_is_one():
+    x = gradcli.ones(2)
+    c = gradcli.compile(lambda x, y: x * 2 if x is y else x * 3)
+    assert [c(x, x).tolist(), c(x, gradcli.ones(2)).tolist()] * 2 == [[2.0] * 2, [3.0] * 2] * 2
+    assert [c(x, x).tolist() for _ in range(3)] == [[2.0] * 2] * 3
+
+
+@pytest.mark.parametrize("mode", [gradcli.no_grad, gradcli.inference_mode])
+@pytest.mark.parametrize("what", ["gradient", "hessian", "jacobian", "jvp", "hvp"])
+def test_derivatives_where_nothing_is_recorded(what, mode):
+    c, again = (gradcli.compile(lambda x: (x * x * x).sum()) for _ in range(2))
+    given = np.ones(2), *([np.ones(2)] if what in ("jvp", "hvp") else [])
+    want = flatten(c._run(what, given))[0]
+    with mode():
+        for _ in range(3):
+            for found, wanted in zip(flatten(again._run(what, given))[0], want, strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
 def test_asking_for_the_code_changes_nothing():
     log = [1.0]
     c = gradcli.compile(lambda x: x * log.pop())
     with pytest.raises(gradcli.jit.ir.NotTraceable, match="changes what is outside"):
         c.code(1.0)
     assert log == [1.0]
+
+
+def test_what_another_thread_writes_during_a_trace_stays(monkeypatch):
+    weight, log = gradcli.ones(2), []
+    c = gradcli.compile(lambda x: (weight * x).sum() + len(log))
+
+    def compiled(*args):
+        writer = threading.Thread(target=lambda: (weight.add_(1), log.append(1)))
+        writer.start()
+        writer.join()
+        return usual(*args)
+
+    usual = module._compiled
+    monkeypatch.setattr(module, "_compiled", compiled)
+    assert [c(1.0), c(1.0), c(1.0)] == [2.0, 5.0, 5.0]
+    assert weight.tolist() == [2.0, 2.0] and log == [1]
 
 
 @pytest.mark.parametrize("given", [[1.0, 2.0], (gradcli.ones(1),), {"a": 1.0}, "3", None, range(3)])

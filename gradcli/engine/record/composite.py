@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import float16, float32
-from gradcli.engine.grad_mode import mode, no_grad
+from gradcli.engine.grad_mode import mode, no_grad, transformed
 from gradcli.engine.graph.node import Lasting, hooked, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.tensor.tensor import Plain, Tensor, own_meta
@@ -193,6 +193,7 @@ def of_no_batch(function: Any) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
+        transformed.taken += 1
         return function(*(_of_no_batch(function, a) for a in args), **options)
 
     return call

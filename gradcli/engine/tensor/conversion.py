@@ -192,17 +192,23 @@ class Numbers:
     edge: Any
     detach: Any
 
+    def _numbers(self) -> Any:
+        """The array, with whose numbers Python goes on: a trace takes note of that."""
+        if transformed.by:
+            transformed.taken += 1
+        return self.array
+
     def item(self) -> Any:
         """The one entry as a Python number. Raises RuntimeFault (E0310) for more or fewer."""
         if self.array.size != 1:
             said = f"a Tensor with {self.array.size} elements cannot be converted to Scalar"
             mend = "index one entry, or reduce with sum() or mean()"
             raise RuntimeFault("E0310", said, help=mend)
-        return self.array.item()
+        return self._numbers().item()
 
     def tolist(self) -> Any:
         """The entries as nested lists of Python numbers; a plain number when 0-d."""
-        return self.array.tolist()
+        return self._numbers().tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph.
@@ -216,6 +222,7 @@ class Numbers:
         if self.requires_grad and not force and mode.grad:
             said = "Can't call numpy() on Tensor that requires grad."
             raise RuntimeFault("E0404", f"{said} Use tensor.detach().numpy() instead.")
+        self._numbers()
         result: np.ndarray = self.own_array()
         return result
 
@@ -234,7 +241,7 @@ class Numbers:
             count = "more than one value" if self.array.size else "no values"
             said = f"Boolean value of Tensor with {count} is ambiguous"
             raise RuntimeFault("E0310", said, help="write (x > 0).all() or (x > 0).any()")
-        return bool(self.array)
+        return bool(self._numbers())
 
     def is_nonzero(self) -> bool:
         """Whether its one number is not 0. Raises RuntimeFault (E0310) for more of them."""
@@ -245,7 +252,7 @@ class Numbers:
             said = "only one element tensors can be converted to Python scalars"
             mend = f"this one has {self.array.size}: index one entry, or reduce with sum()"
             raise ValueFault("E0310", said, help=mend)
-        return self.array.item()
+        return self._numbers().item()
 
     def __float__(self) -> float:
         if self.requires_grad:
@@ -271,7 +278,7 @@ class Numbers:
         if self.dtype.kind > 1 or self.array.size != 1:
             said = "only integer tensors of a single element can be converted to an index"
             raise TypeFault("E0310", said)
-        return int(self.array.item())
+        return int(self._numbers().item())
 
     def __len__(self) -> int:
         if not self.array.ndim:
@@ -287,11 +294,12 @@ class Numbers:
         if not isinstance(value, Numbers | int | float | complex | np.generic | np.ndarray):
             said = "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             raise RuntimeFault("E0303", f"{said}{type(value)}.")
-        return bool((self.array == (value.array if isinstance(value, Numbers) else value)).any())
+        sought = value._numbers() if isinstance(value, Numbers) else value
+        return bool((self._numbers() == sought).any())
 
     def __format__(self, spec: str) -> str:
         if not self.array.ndim:
-            return format(self.array.item(), spec)
+            return format(self.item(), spec)
         if spec:
             said = "a format such as :.4f needs a single number, not a tensor with dimensions"
             raise bad_type(said, torch="unsupported format string passed to Tensor.__format__")
@@ -304,7 +312,7 @@ class Numbers:
         if transformed.by and self.edge is not None:
             return shown_inside(repr(self.detach()), {})
         return format_tensor(
-            self.array,
+            self._numbers(),
             self.dtype.name,
             default_dtype=dtypes.get_default_dtype().name,
             requires_grad=node is not None,
