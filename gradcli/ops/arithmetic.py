@@ -22,6 +22,7 @@ from gradcli.ops.errors import RuntimeFault, UnwrittenFault, bad_value
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, composite, elementwise, linear, step
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number
+from gradcli.ops.piecewise import abs as magnitude
 from gradcli.ops.piecewise import where
 from gradcli.ops.torch_messages import NO_MASK, no_difference
 
@@ -272,11 +273,20 @@ remainder = elementwise(
         "edges": tensors_alone,
     },
 )
+
+
+def _turns(x: Any, y: Any) -> Any:
+    """How many ``y`` fmod takes off: ``trunc(x / y)`` is one more where x / y rounds up to it, as
+    that of 1 by 0.1 to 10."""
+    turns = floor_divide(magnitude(x), magnitude(y))
+    return where((x < 0) == (y < 0), turns, -turns)
+
+
 fmod = elementwise(
     "fmod",
     lambda x, y: of_whole(np.fmod(x, y), y),
     lambda t: t,
-    lambda t, x, y: -t * trunc_divide(x, y),
+    lambda t, x, y: -t * _turns(x, y),
     numbers="y",
     dtypes="promote",
     doc="The remainder with the sign of x, as C has it.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -530,6 +531,16 @@ def test_every_reading_of_a_rule_gives_the_same_at_the_edges():
                 np.testing.assert_allclose(other, first, rtol=1e-12, atol=1e-290)
             if order in wanted:
                 np.testing.assert_allclose(first, wanted[order], rtol=1e-12)
+
+
+@pytest.mark.parametrize("function", [torch.fmod, torch.remainder])
+def test_remainders_have_the_slopes_of_the_turns_that_they_take_off(function):
+    x = torch.tensor([1.0, -1.0, 1.0, 0.3, -0.6, 7.0, 1e17], dtype=torch.float64)
+    y = torch.tensor([0.1, 0.1, -0.1, 0.1, 0.2, 2.5, 3.0], dtype=torch.float64)
+    slopes = torch.func.grad(lambda b: function(x, b).sum())(y)
+    for a, b, slope, rest in zip(x.tolist(), y.tolist(), slopes, function(x, y), strict=True):
+        turns = (Fraction(a) - Fraction(rest.item())) / Fraction(b)
+        assert abs(slope.item() + float(turns)) <= 1e-12 * abs(slope.item())
 
 
 def test_a_slope_of_gelu_times_a_large_cotangent_is_finite():
