@@ -302,12 +302,7 @@ def from_json(option: str, file: str) -> Any:
     import json  # needed by --vars and --against-file only
 
     from gradcli.batch.readers import Twice, without_twins
-
-    def finite(text: str) -> float:
-        number = float(text)
-        if abs(number) == float("inf"):
-            raise OverflowError(text)
-        return number
+    from gradcli.language.values.arrays import finite
 
     text = read_text(file)
     if len(text.encode()) > _MOST:

@@ -304,6 +304,8 @@ APART: tuple[tuple[str, str, Mask, str], ...] = (
     (r"bessel_j", "value", lambda g, w, x: np.abs(x) > 5, "its series is off by 4e-7 at 6"),
     (r"torch.(fmod|remainder)\(x, y\)|^x % ", "value", _nan,
      "the quotient overflows; fmod is exact"),
+    (r"torch.fmod\(x, y\)", "slope1", lambda g, w, x, y: np.isinf(x) | (x / y - np.fmod(
+        x, y) / y == -g), "x / y rounds up to a whole number, and of inf nothing remains"),
     (r"torch.atan2", "slope", lambda g, w, x, y: np.hypot(x, y) < 1e-19, "its squares underflow"),
     (r"torch.atan2", "slope", lambda g, w, x, y: np.hypot(x, y) == np.inf, "inf/inf: the limit, 0"),
     (r"torch.pow", "slope", lambda g, w, x, y: (g == 0) & np.isnan(w), "0*inf: the limit, 0"),

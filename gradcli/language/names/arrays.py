@@ -141,6 +141,7 @@ def _argument(value: Any) -> Any:
         return _plain(value)
     parts = tuple(map(_plain, check_nested(value)))
     apart = all(isinstance(one, int) for one in parts) or len(set(map(np.shape, parts))) > 1
+    charge(sum(one.nbytes for one in parts if isinstance(one, np.ndarray)))
     return parts if apart else np.asarray(parts)
 
 

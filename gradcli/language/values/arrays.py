@@ -373,6 +373,14 @@ def _as_integers(texts: list[str]) -> list[int] | None:
 # -- JSON ---------------------------------------------------------------------------------------
 
 
+def finite(text: str) -> float:
+    """A number of JSON. Raises OverflowError, with its text, where float64 has none so large."""
+    number = float(text)
+    if abs(number) == float("inf"):
+        raise OverflowError(text)
+    return number
+
+
 def from_json(value: Any) -> np.ndarray:
     """The array of a number or nested lists of JSON, or of a record of them: ``data``, ``shape``.
 

@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from gradcli.language.values.arrays import from_json, read_array
+from gradcli.language.values.arrays import finite, from_json, read_array
 from gradcli.language.values.reader import NUMBERISH, Reader, ValueFormFault, check_bytes, items
 from gradcli.ops.errors import Fault
 
@@ -272,11 +272,12 @@ def _from_record(body: str, shown: str) -> np.ndarray:
 
     wrong = f"{shown}: not a record with numbers under data"
     try:
-        record = json.loads(body, parse_constant=str)
+        record = json.loads(body, parse_float=finite, parse_constant=str)
         record = record.get("value", record)
         return from_json({"data": record["data"], **record})
-    except OverflowError:
-        raise _Trouble(f"{shown}: a number is too large for float64", "write Infinity") from None
+    except OverflowError as number:
+        said = f"{shown}: {str(number)[:20]} is too large for float64"
+        raise _Trouble(said, "write Infinity") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _Trouble(wrong, '{"data": [1, 2, 3]}') from None
 
