@@ -6,6 +6,7 @@ calls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from contextvars import copy_context
@@ -95,9 +96,7 @@ class Program:
         self.origins: dict[str, str] = {}
         self._walks = True
         self.differentiates = any(word in checked.source.text for word in _PASSES)
-        self.rebinds = not (
-            checked.uses_torch or self.differentiates or "tensor" in checked.source.text
-        )
+        self.rebinds = not (checked.uses_torch or _writes_to_tensors(checked))
         self.generated: Generated | None = None
 
     @property
@@ -199,6 +198,18 @@ class Program:
 
 _PASSES = ("backward", "grad", "jac", "hess", "vjp", "vhp", "hvp")
 """One of these stands in every text that runs a backward pass."""
+
+
+_AUGMENTED = re.compile(r"[-+*/%@&|^<>]=")
+
+
+def _writes_to_tensors(checked: Checked) -> bool:
+    """Whether a text that assigns with an operator makes tensors or differentiates: by what it
+    names, not by what its comments and strings say."""
+    if not _AUGMENTED.search(checked.source.text):
+        return False
+    named = (node.name for node in n.walk(checked.module) if isinstance(node, n.Attribute))
+    return any(word in name for name in (*checked.called, *named) for word in ("tensor", *_PASSES))
 
 
 def prepare(source: Source | str, mode: str = "line") -> Program:

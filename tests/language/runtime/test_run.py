@@ -201,6 +201,7 @@ def test_every_augmented_sign_writes_into_a_view():
     "s = [x, y]\nt = s[0]\nt **= 2\nt*s[0]",
     "best = s = x*y\nfor i in range(3):\n    s += i*x\nbest*s", "s = x\ns += 1\ns += y\ns*s*x",
     "class Sum:\n    def __init__(self, s):\n        self.s = s\na = Sum(x)\na.s += y\na.s*x",
+    "# a tensor's grad, after backward\ns = x*1\nt = s\nt -= y\nprint('tensor')\ns*t",
     "s = max(x, y)\nt = s\ns += x\ns*t", "s = x//1\nt = s\nt %= 2\ns*x*t + x",
 ])  # fmt: skip
 def test_a_number_has_another_value_after_augmented_assignment(text):
