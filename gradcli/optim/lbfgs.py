@@ -19,11 +19,7 @@ from gradcli.functions.overloads import cat
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import AssertionFault, bad_argument, bad_value
 from gradcli.optim.line_search import strong_wolfe
-from gradcli.optim.optimizer import Optimizer, State, as_reals
-
-
-def _number(loss: Any) -> float:
-    return float(loss.detach() if isinstance(loss, Tensor) else loss)
+from gradcli.optim.optimizer import Optimizer, State, as_reals, number_of
 
 
 class LBFGS(Optimizer):
@@ -89,7 +85,7 @@ class LBFGS(Optimizer):
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first, g = self._evaluate(closure)
-        loss, evaluated = _number(first), 1
+        loss, evaluated = number_of(first), 1
         state["func_evals"] += 1
         if _largest(g) <= group["tolerance_grad"]:
             return first
@@ -117,7 +113,7 @@ class LBFGS(Optimizer):
                 count = 0
                 if i != group["max_iter"]:  # the last move is not looked at again
                     found, g = self._evaluate(closure)
-                    loss, count = _number(found), 1
+                    loss, count = number_of(found), 1
             evaluated += count
             state["func_evals"] += count
             if (
@@ -168,7 +164,7 @@ class LBFGS(Optimizer):
             found, gradient = self._evaluate(closure)
             for p, before in zip(self._params, start, strict=True):
                 p.copy_(before)
-            return _number(found), gradient
+            return number_of(found), gradient
 
         return strong_wolfe(at, t, direction, loss, g, slope, allowed)
 

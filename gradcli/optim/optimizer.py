@@ -403,6 +403,11 @@ _COUNTS = frozenset(("step", "mu_product", "eta", "mu"))
 """What a state has one number of."""
 
 
+def number_of(loss: Any) -> float:
+    """A loss that was given as a number or as a tensor, in a graph or not."""
+    return float(loss.detach() if isinstance(loss, Tensor) else loss)
+
+
 def as_reals(value: Any) -> Any:
     """A complex tensor as its pairs of real and imaginary part, anything else as it is."""
     paired = isinstance(value, Tensor) and value.is_complex()

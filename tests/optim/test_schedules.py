@@ -259,3 +259,23 @@ def test_a_step_put_over_the_optimizers_after_the_schedule_is_told_of():
         warnings.simplefilter("error")
         schedule.step()
         lr_scheduler.StepLR(sgd, 3)
+
+
+@pytest.mark.filterwarnings("error:float")
+def test_losses_in_a_graph_are_taken_without_a_warning():
+    w = torch.ones(2, requires_grad=True)
+    sgd = torch.optim.SGD([w], lr=1.0)
+    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(sgd, patience=0)
+    for _ in range(3):
+        plateau.step((w * w).sum())
+    assert sgd.param_groups[0]["lr"] == pytest.approx(0.01)
+    lbfgs = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+
+    def closure():
+        lbfgs.zero_grad()
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+
+    assert lbfgs.step(closure).item() == 2.0
+    assert w.tolist() == pytest.approx([0, 0], abs=1e-6)

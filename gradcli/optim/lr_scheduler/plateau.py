@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.ops.errors import bad_argument, bad_value
 from gradcli.optim.lr_scheduler.base import BY_NUMBER, LRScheduler, checked_optimizer, set_rate
-from gradcli.optim.optimizer import Optimizer
+from gradcli.optim.optimizer import Optimizer, number_of
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -66,7 +66,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Take in the loss (a number, or a tensor of one) and set the rates."""
-        current = float(metrics)
+        current = number_of(metrics)
         if epoch is not None:
             warnings.warn(BY_NUMBER, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
