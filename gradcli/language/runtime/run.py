@@ -20,6 +20,7 @@ from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
+from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.walk import DEEPEST, walked
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
@@ -95,9 +96,7 @@ class Program:
         self.origins: dict[str, str] = {}
         self._walks = True
         self.differentiates = any(word in checked.source.text for word in _PASSES)
-        self.rebinds = not (
-            checked.uses_torch or self.differentiates or "tensor" in checked.source.text
-        )
+        self.rebinds = not (checked.uses_torch or checked.says_torch or _makes_tensors(checked))
         self.generated: Generated | None = None
 
     @property
@@ -199,6 +198,18 @@ class Program:
 
 _PASSES = ("backward", "grad", "jac", "hess", "vjp", "vhp", "hvp")
 """One of these stands in every text that runs a backward pass."""
+
+
+def _makes_tensors(checked: Checked) -> bool:
+    """Whether a text names what makes tensors or differentiates: not a variable or a comment."""
+    words = (*_PASSES, "tensor")
+    if not any(word in checked.source.text for word in words):
+        return False
+    said = {one.name for one in n.walk(checked.module) if isinstance(one, n.Attribute | n.Keyword)}
+    return any(
+        any(word in name for word in words) and not hasattr(np, name)
+        for name in {*said, *checked.outer} - {None} if name in NAMES or hasattr(Tensor, name)
+    )  # fmt: skip
 
 
 def prepare(source: Source | str, mode: str = "line") -> Program:
