@@ -234,8 +234,10 @@ def of_arrays(function: Callable) -> Callable:
     """``np.name`` by a function of tensors, which of arrays and lists makes arrays."""
 
     def call(*args: Any, **options: Any) -> Any:
-        made = function(*args, **options)
-        return array_of(made) if _are_arrays((*args, *options.values())) else made
+        if not _are_arrays((*args, *options.values())):
+            return function(*args, **options)
+        with dtypes.default_dtype(dtypes.float64):  # NumPy's of whole numbers and of lists
+            return array_of(function(*args, **options))
 
     return named(call, function.__name__)
 
@@ -252,7 +254,7 @@ OTHERS = _functions(np, """
     round where clip sum mean std var median prod max min amax amin argmax argmin all any cumsum
     cumprod sort argsort reshape ravel transpose squeeze expand_dims concatenate stack hstack
     vstack dot trace flip unique allclose isclose array_equal nonzero ptp count_nonzero zeros_like
-    ones_like triu tril argwhere average real imag
+    ones_like triu tril argwhere average real imag atleast_1d atleast_2d atleast_3d
 """)  # fmt: skip
 """Functions whose results are no larger than all their arguments, or twice that."""
 METHODS = """

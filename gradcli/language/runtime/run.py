@@ -6,7 +6,6 @@ calls.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from contextvars import copy_context
@@ -21,6 +20,7 @@ from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
+from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.walk import DEEPEST, walked
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
@@ -96,7 +96,7 @@ class Program:
         self.origins: dict[str, str] = {}
         self._walks = True
         self.differentiates = any(word in checked.source.text for word in _PASSES)
-        self.rebinds = not (checked.uses_torch or _writes_to_tensors(checked))
+        self.rebinds = not (checked.uses_torch or checked.says_torch or _makes_tensors(checked))
         self.generated: Generated | None = None
 
     @property
@@ -200,16 +200,17 @@ _PASSES = ("backward", "grad", "jac", "hess", "vjp", "vhp", "hvp")
 """One of these stands in every text that runs a backward pass."""
 
 
-_AUGMENTED = re.compile(r"[-+*/%@&|^<>]=")
-
-
-def _writes_to_tensors(checked: Checked) -> bool:
-    """Whether a text that assigns with an operator makes tensors or differentiates: by what it
-    names, not by what its comments and strings say."""
-    if not _AUGMENTED.search(checked.source.text):
+def _makes_tensors(checked: Checked) -> bool:
+    """Whether a text names what makes tensors or differentiates: not a variable or a comment."""
+    words = (*_PASSES, "tensor")
+    if not any(word in checked.source.text for word in words):
         return False
-    named = (node.name for node in n.walk(checked.module) if isinstance(node, n.Attribute))
-    return any(word in name for name in (*checked.called, *named) for word in ("tensor", *_PASSES))
+    read = (one for one in n.walk(checked.module) if isinstance(one, n.Attribute | n.Keyword))
+    said = {one.name or "" for one in read}
+    return any(
+        any(word in name for word in words) and not hasattr(np, name)
+        for name in {*said, *checked.outer} if name in NAMES or hasattr(Tensor, name)
+    )  # fmt: skip
 
 
 def prepare(source: Source | str, mode: str = "line") -> Program:

@@ -11,6 +11,7 @@ import pytest
 
 import gradcli
 from gradcli.engine import Tensor
+from gradcli.engine.dtypes import default_dtype, float32
 from gradcli.language.names import namespaces
 from gradcli.language.names.arrays import ELEMENTWISE, array_of
 from gradcli.language.names.table import NAMES
@@ -221,6 +222,18 @@ def test_an_array_is_numpys():
 ])  # fmt: skip
 def test_lists_are_sizes_and_arrays_to_be_joined(text):
     np.testing.assert_array_equal(plain(run(text, 0.0, 0.0)[0]), eval(text))
+
+
+@pytest.mark.parametrize("text", [
+    "np.sinc([0.3])", "np.gradient([0.1, 0.2, 0.7])", "np.nansum([0.1, 0.2])",
+    "np.cov(np.array([[1, 2, 3], [4, 5, 7]]))", "np.atleast_2d([1, 2])", "np.nan_to_num([0.1])",
+])  # fmt: skip
+def test_lists_and_whole_numbers_are_numpys_in_a_text_of_torch_too(text):
+    read = prepare(f"import torch\nimport numpy as np\n{text}", "file")
+    with default_dtype(float32):  # as the command line has it then
+        found = plain(read.run({}).value)
+    assert found.dtype == eval(text).dtype
+    np.testing.assert_allclose(found, eval(text), rtol=1e-15)
 
 
 def test_numbers_of_arrays_do_not_change_under_another_name():

@@ -223,7 +223,34 @@ def test_a_number_has_another_value_after_augmented_assignment(text):
     assert dict(leaves.items())["x"].item() == 2.5
 
 
+@family("text", [
+    "# its gradient, as a tensor\nb = a = x*1\nb += 1\na*b", "grad = a = x*1\ngrad += 1\na*grad",
+    "def hessian_free(b):\n    b += 1\n    return b\na = x*1\nhessian_free(a)*a",
+    "def step(a, grad):\n    grad += 1\n    return a*grad\na = x*1\nstep(a, a)",
+    "b = a = x*1\nb += 1\nb*a*np.gradient(np.array([1.0, 2.0]))[0]",
+])  # fmt: skip
+def test_no_word_of_a_text_says_that_numbers_are_written_to_but_a_name_that_is_used(text):
+    assert prepare(text, "file").run({"x": gradcli.tensor(3.0)}).value.item() == 12
+
+
+@family("sign", ["*", "/", "**", "-"])
+def test_an_item_of_an_array_is_given_another_value_by_what_leads(sign):
+    v = gradcli.tensor([1.5, 2.0], dtype=gradcli.float64, requires_grad=True)
+    x = gradcli.tensor(1.5, dtype=gradcli.float64, requires_grad=True)
+
+    def value(text):
+        return prepare(text, "file").run({"x": x, "v": v}).value
+
+    found = value(f"w = v*1\nw[0] {sign}= x\n(w*w).sum()")
+    wanted = value(f"(v[0] {sign} x)**2 + v[1]**2")
+    assert found.item() == pytest.approx(wanted.item())
+    gradients = [gradcli.autograd.grad(one, (x, v)) for one in (found, wanted)]
+    for ours, direct in zip(*gradients, strict=True):
+        assert ours.tolist() == pytest.approx(direct.tolist())
+
+
 @family("text, value", [
+    ("from torch import sin\ns = x*1\nt = s\nt += 1\ns", 3),
     ("import torch\ns = x*1\nt = s\nt += 1\ns", 3), ("s = tensor(2.0)\nt = s\nt += x\ns", 4),
     ("s = v*1\nt = s\nt += 1\ns.sum()", 4), ("s = v*1\nt = s[0]\nt += 1\ns.sum()", 2),
     ("s = v*1\ns[0] += 1\ns.sum()", 3),
