@@ -42,7 +42,7 @@ _TELLING = frozenset((
     "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled",
     "is_inference_mode_enabled", "is_leaf", "_version", "default_rng", "load", "save", "loadtxt",
     "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
-    "get_printoptions",
+    "get_printoptions", "attrgetter", "methodcaller",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
@@ -103,7 +103,7 @@ class Outside:
                 elif isinstance(thing, types.BuiltinFunctionType):
                     self._call(thing)
                 elif isinstance(thing, type):
-                    scopes += [c for c in thing.__mro__ if not _lasts(c.__module__)]
+                    scopes += [c for c in thing.__mro__ if _own(c)]
                     self._stack.append(type(thing))
                 elif isinstance(thing, types.ModuleType):
                     if thing.__name__ not in sys.stdlib_module_names:
@@ -135,7 +135,7 @@ class Outside:
 
     def _read(self, f: types.FunctionType) -> None:
         """Note the variables of ``f``, and the names in its code."""
-        known = _lasts(f.__module__)  # its own variables stay
+        known = _lasts(f.__globals__.get("__name__"))  # its own variables stay
         if known and f.__name__ in _TELLING:
             self.reason = f"a call of {f.__name__}"
         for cell, held in cells_of(f):
@@ -169,7 +169,7 @@ class Outside:
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""
         self._stack.append(held)
-        if isinstance(held, type) and not _lasts(held.__module__):
+        if isinstance(held, type) and _own(held):
             self._stack += self._making(held)
 
     def _making(self, cls: type) -> list[Any]:
@@ -253,11 +253,11 @@ class Outside:
                 parts.append((cls, repr(value)))  # by which -0.0 is not 0
                 continue
             own: Any = {}
-            contains, number, fixed = _kind(cls)
+            contains, fixed = _kind(cls)
             inner: Any = value if contains else ()
             if cls not in _CONTAINERS:
                 kept.append(value)
-                parts.append((cls, repr(value) if number else id(value)))
+                parts.append((cls, id(value)))
                 array = _array(value)
                 if cls.__dictoffset__ and not fixed:
                     own = object.__getattribute__(value, "__dict__")
@@ -275,6 +275,8 @@ class Outside:
                         saved.append((array, array.copy()))
                     graph = getattr(value, "edge", None), getattr(value, "meta", None)
                     parts.append(graph[0] is None)
+                    if whole and isinstance(value, Tensor):
+                        parts.append(value._version)  # written to, if only with what it had
                     if whole or self.grads:
                         stack += [(getattr(one, "grad", None), depth) for one in graph]
                 elif not fixed and not _open(cls):
@@ -309,6 +311,13 @@ def _lasts(module: Any) -> bool:
     return known and module != "numpy.random"
 
 
+def _own(cls: type) -> bool:
+    """Whether a class is a user's; one made where no module's name is says ``builtins``."""
+    return not _lasts(cls.__module__) or (
+        cls.__module__ == "builtins" and cls.__flags__ & _HEAP > 0
+    )
+
+
 @lru_cache(maxsize=4096)
 def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
     """What ``code``, a part of the function ``whole``, does that no trace of it shows."""
@@ -335,8 +344,8 @@ def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _kind(cls: type) -> list[bool]:
-    """Whether a class is one of containers, of numbers, of what stays as it is."""
-    return [issubclass(cls, known) for known in (_CONTAINERS, _NUMBERS, _FIXED)]
+    """Whether a class is one of containers, of what stays as it is."""
+    return [issubclass(cls, known) for known in (_CONTAINERS, _FIXED)]
 
 
 @lru_cache(maxsize=4096)
