@@ -135,7 +135,8 @@ class Outside:
 
     def _read(self, f: types.FunctionType) -> None:
         """Note the variables of ``f``, and the names in its code."""
-        known = _lasts(f.__globals__.get("__name__"))  # its own variables stay
+        # Its own variables stay; a user's function may say the module of what it wraps.
+        known = _lasts(f.__module__) and _lasts(f.__globals__.get("__name__"))
         if known and f.__name__ in _TELLING:
             self.reason = f"a call of {f.__name__}"
         for cell, held in cells_of(f):
@@ -188,8 +189,7 @@ class Outside:
 
     def _hold(self, thing: Any) -> None:
         if isinstance(thing, partial):
-            self._stack += [*thing.args, *thing.keywords.values()]
-            self._stack.append(thing.func)
+            self._stack += [thing.args, thing.keywords, thing.func]
         elif isinstance(thing, staticmethod | classmethod):
             self._stack.append(thing.__func__)
         found, parts = self._print(thing)
@@ -217,7 +217,8 @@ class Outside:
     def compare(self, captures: Iterable[tuple[Any, ...]], whole: bool) -> None:
         """Look at large arrays too from now on, but those of tensors that ``captures`` share memory
         with: a program reads these. Where it has one that is computed, or (``whole``) numbers of
-        tensors, those may be of any of them; what becomes of NumPy's arrays is not noted."""
+        tensors, or a write is left out, those may be of any; what becomes of NumPy's arrays is not
+        noted."""
         held = [] if whole else [(t, a) for t in self._kept if (a := _array(t)) is not None]
         large = [(t, a) for t, a in held if a.nbytes > _SMALL]
         flowing: set[int] = set()
@@ -275,8 +276,6 @@ class Outside:
                         saved.append((array, array.copy()))
                     graph = getattr(value, "edge", None), getattr(value, "meta", None)
                     parts.append(graph[0] is None)
-                    if whole and isinstance(value, Tensor):
-                        parts.append(value._version)  # written to, if only with what it had
                     if whole or self.grads:
                         stack += [(getattr(one, "grad", None), depth) for one in graph]
                 elif not fixed and not _open(cls):
