@@ -188,6 +188,8 @@ class Outside:
             self.reason = f"a call of {thing.__name__}"
 
     def _hold(self, thing: Any) -> None:
+        if isinstance(thing, np.ufunc) and not thing.types[0].strip("O->"):
+            self.reason = "a function of Python's that NumPy calls"
         if isinstance(thing, partial):
             self._stack += [thing.args, thing.keywords, thing.func]
         elif isinstance(thing, staticmethod | classmethod):
@@ -358,7 +360,9 @@ def _open(cls: type) -> bool:
     base = next(c for c in cls.__mro__ if c in _KNOWN)
     made = all(c in _KNOWN or c.__flags__ & _HEAP for c in cls.__mro__)
     more = cls.__basicsize__ - base.__basicsize__  # what a class in C holds, if it is one
-    return made and more <= 8 and not slots - {"__dict__", "__weakref__"}
+    own = ("__iter__", "__len__", "values", "copy", "clear", "update")  # by which it is looked at
+    usual = all(getattr(cls, name) is getattr(base, name) for name in own if hasattr(base, name))
+    return made and usual and more <= 8 and not slots - {"__dict__", "__weakref__"}
 
 
 def _array(value: Any) -> Any:

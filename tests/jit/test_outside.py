@@ -57,7 +57,9 @@ k# = 2.0; h# = functools.wraps(gradcli.sin)(lambda v: v * k#) | h#(x) | k# = 3.0
 h# = functools.partial(lambda v, k: v * k, k=2.0) | h#(x) | h#.keywords['k'] = 3.0 | 0
 d# = {}; exec('class C: k = 2.0', d#); C# = d#['C'] | C#.k | C#.k = 3.0 | 0
 class C#: k = 2.0 | operator.attrgetter('k')(C#) | C#.k = 3.0 | 0
-class M#(float): __slots__ = (); __repr__ = lambda _: '' $q# = [M#(2)] | q#[0] + 0 | q#[0] = M#(3) | 0
+k# = 2.0; u# = np.frompyfunc(lambda v: v * k#, 1, 1) | float(u#(2.0)) | k# = 3.0 | 0
+class Q#(dict): values = lambda _: () $q# = Q#(k=2.0) | q#['k'] | q#['k'] = 3.0 | 0
+class M#(int): __slots__ = (); __repr__ = lambda _: '' $q# = [M#(2)] | +q#[0] | q#[0] = M#(3) | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
 """
 
