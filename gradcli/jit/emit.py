@@ -340,10 +340,12 @@ class Emitter:
                 continue
             word = self.operand(v)
             kind = scalar_kind(v)
-            if kind == "b" and v.source is None:
+            if kind == "b":
                 word = f"bool({word})"
-            elif not kind and (v.source is None or v in given or not is_fresh(self.by_out[v])):
-                word = f"np.array({word})" if v.shape else f"np.array({word})[()]"
+            elif not kind:
+                if v.source is None or v in given or not is_fresh(self.by_out[v]):
+                    word = f"np.array({word})"
+                word += "" if v.shape else "[()]"
             given.add(v)
             words.append(word)
         return f"({', '.join(words)},)"

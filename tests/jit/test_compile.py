@@ -744,6 +744,7 @@ def test_a_trace_lets_go_of_what_it_captured() -> None:
     [
         lambda x: (x * 1, x.bool(), x.long(), gradcli.tensor(2.0), gradcli.tensor(True)),
         lambda x: x.bool() * 3,
+        lambda x: (x.bool().sign(), gradcli.zeros_like(x), gradcli.ones_like(x.bool())),
         lambda x: x.long().to(x.dtype) * x,
         lambda x: x.bool().to(x.dtype) + x.int() * x,
     ],
