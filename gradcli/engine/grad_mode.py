@@ -253,7 +253,7 @@ class _Transformed(threading.local):
     """The transforms that run in the calling thread, innermost last."""
 
     multithreading = True  # as the thread set it
-    taken = 0  # how often something inside one took a tensor's numbers as Python's
+    taken = 0  # how often something inside one took a tensor's numbers as Python's, or wrote
 
     def __init__(self) -> None:
         self.by: list[Transform] = []

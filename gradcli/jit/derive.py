@@ -136,7 +136,7 @@ def push(tape: Sequence[Instruction], tangents: dict[Value, Any]) -> dict[Value,
     """
     found = dict(tangents)
     for ins in tape:
-        if not ins.recorded or not ins.op.recorded:
+        if not (ins.recorded and ins.op.recorded and ins.out.dtype.differentiable):
             continue
         along = [found.get(a) if a.__class__ is Value else None for a in ins.args]
         if ins.op.variadic is False and None in ins.op.rules:

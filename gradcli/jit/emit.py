@@ -245,7 +245,7 @@ class Emitter:
             first = words[1] if scale == 1 else f"{self.literal(scale)} * {words[1]}"
             return f"{words[0]} + {first} * {words[2]}"
         if op.name == "cast" and scalar_kind(ins.args[0]) == "f":
-            return words[0]
+            return words[0] if ins.out.dtype is dtypes.float64 else f"{words[0]} != 0"
         function = math_function(op)
         if function is not None and (function is math.sqrt or ins.out not in self.exact):
             return f"{self.bind(op.name, function)}({', '.join(words)})"
@@ -339,10 +339,13 @@ class Emitter:
                 words.append(f"np.array({listed}, {dtype}){shape}")
                 continue
             word = self.operand(v)
-            if not scalar_kind(v) and (
-                v.source is None or v in given or not is_fresh(self.by_out[v])
-            ):
-                word = f"np.array({word})"
+            kind = scalar_kind(v)
+            if kind == "b":
+                word = f"bool({word})"
+            elif not kind:
+                if v.source is None or v in given or not is_fresh(self.by_out[v]):
+                    word = f"np.array({word})"
+                word += "" if v.shape else "[()]"
             given.add(v)
             words.append(word)
         return f"({', '.join(words)},)"

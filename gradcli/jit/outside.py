@@ -42,7 +42,7 @@ _TELLING = frozenset((
     "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled",
     "is_inference_mode_enabled", "is_leaf", "_version", "default_rng", "load", "save", "loadtxt",
     "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
-    "get_printoptions",
+    "get_printoptions", "attrgetter", "methodcaller",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
@@ -103,7 +103,7 @@ class Outside:
                 elif isinstance(thing, types.BuiltinFunctionType):
                     self._call(thing)
                 elif isinstance(thing, type):
-                    scopes += [c for c in thing.__mro__ if not _lasts(c.__module__)]
+                    scopes += [c for c in thing.__mro__ if _own(c)]
                     self._stack.append(type(thing))
                 elif isinstance(thing, types.ModuleType):
                     if thing.__name__ not in sys.stdlib_module_names:
@@ -135,7 +135,8 @@ class Outside:
 
     def _read(self, f: types.FunctionType) -> None:
         """Note the variables of ``f``, and the names in its code."""
-        known = _lasts(f.__module__)  # its own variables stay
+        # Its own variables stay; a user's function may say the module of what it wraps.
+        known = _lasts(f.__module__) and _lasts(f.__globals__.get("__name__"))
         if known and f.__name__ in _TELLING:
             self.reason = f"a call of {f.__name__}"
         for cell, held in cells_of(f):
@@ -169,7 +170,7 @@ class Outside:
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""
         self._stack.append(held)
-        if isinstance(held, type) and not _lasts(held.__module__):
+        if isinstance(held, type) and _own(held):
             self._stack += self._making(held)
 
     def _making(self, cls: type) -> list[Any]:
@@ -187,9 +188,10 @@ class Outside:
             self.reason = f"a call of {thing.__name__}"
 
     def _hold(self, thing: Any) -> None:
+        if isinstance(thing, np.ufunc) and not thing.types[0].strip("O->"):
+            self.reason = "a function of Python's that NumPy calls"
         if isinstance(thing, partial):
-            self._stack += [*thing.args, *thing.keywords.values()]
-            self._stack.append(thing.func)
+            self._stack += [thing.args, thing.keywords, thing.func]
         elif isinstance(thing, staticmethod | classmethod):
             self._stack.append(thing.__func__)
         found, parts = self._print(thing)
@@ -217,7 +219,8 @@ class Outside:
     def compare(self, captures: Iterable[tuple[Any, ...]], whole: bool) -> None:
         """Look at large arrays too from now on, but those of tensors that ``captures`` share memory
         with: a program reads these. Where it has one that is computed, or (``whole``) numbers of
-        tensors, those may be of any of them; what becomes of NumPy's arrays is not noted."""
+        tensors, or a write is left out, those may be of any; what becomes of NumPy's arrays is not
+        noted."""
         held = [] if whole else [(t, a) for t in self._kept if (a := _array(t)) is not None]
         large = [(t, a) for t, a in held if a.nbytes > _SMALL]
         flowing: set[int] = set()
@@ -253,11 +256,11 @@ class Outside:
                 parts.append((cls, repr(value)))  # by which -0.0 is not 0
                 continue
             own: Any = {}
-            contains, number, fixed = _kind(cls)
+            contains, fixed = _kind(cls)
             inner: Any = value if contains else ()
             if cls not in _CONTAINERS:
                 kept.append(value)
-                parts.append((cls, repr(value) if number else id(value)))
+                parts.append((cls, id(value)))
                 array = _array(value)
                 if cls.__dictoffset__ and not fixed:
                     own = object.__getattribute__(value, "__dict__")
@@ -309,6 +312,13 @@ def _lasts(module: Any) -> bool:
     return known and module != "numpy.random"
 
 
+def _own(cls: type) -> bool:
+    """Whether a class is a user's; one made where no module's name is says ``builtins``."""
+    return not _lasts(cls.__module__) or (
+        cls.__module__ == "builtins" and cls.__flags__ & _HEAP > 0
+    )
+
+
 @lru_cache(maxsize=4096)
 def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
     """What ``code``, a part of the function ``whole``, does that no trace of it shows."""
@@ -335,8 +345,8 @@ def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _kind(cls: type) -> list[bool]:
-    """Whether a class is one of containers, of numbers, of what stays as it is."""
-    return [issubclass(cls, known) for known in (_CONTAINERS, _NUMBERS, _FIXED)]
+    """Whether a class is one of containers, of what stays as it is."""
+    return [issubclass(cls, known) for known in (_CONTAINERS, _FIXED)]
 
 
 @lru_cache(maxsize=4096)
@@ -350,7 +360,9 @@ def _open(cls: type) -> bool:
     base = next(c for c in cls.__mro__ if c in _KNOWN)
     made = all(c in _KNOWN or c.__flags__ & _HEAP for c in cls.__mro__)
     more = cls.__basicsize__ - base.__basicsize__  # what a class in C holds, if it is one
-    return made and more <= 8 and not slots - {"__dict__", "__weakref__"}
+    own = ("__iter__", "__len__", "values", "copy", "clear", "update")  # by which it is looked at
+    usual = all(getattr(cls, name) is getattr(base, name) for name in own if hasattr(base, name))
+    return made and usual and more <= 8 and not slots - {"__dict__", "__weakref__"}
 
 
 def _array(value: Any) -> Any:

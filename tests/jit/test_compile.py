@@ -21,6 +21,7 @@ from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
 from gradcli.jit.outside import Outside
 from gradcli.jit.rows import path_of
+from gradcli.transforms.tree import flatten
 from tests.support.families import family
 
 
@@ -734,3 +735,24 @@ def test_a_trace_lets_go_of_what_it_captured() -> None:
         assert seen and not any(found() is not None for found in seen)
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("given", [2.5, np.float32(2.5), np.array([2.5, 0.0])])
+@pytest.mark.parametrize("what", ["value", "jvp"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x * 1, x.bool(), x.long(), gradcli.tensor(2.0), gradcli.tensor(True)),
+        lambda x: x.bool() * 3,
+        lambda x: (x.bool().sign(), gradcli.zeros_like(x), gradcli.ones_like(x.bool())),
+        lambda x: x.long().to(x.dtype) * x,
+        lambda x: x.bool().to(x.dtype) + x.int() * x,
+    ],
+)
+def test_integers_of_inputs_and_constant_results(function, what, given):
+    c, args = gradcli.compile(function), [given, given][: 1 + (what == "jvp")]
+    want = eager.RUN[what](eager.with_tensors(function), args, False)
+    for _ in range(3):
+        for found, wanted in zip(flatten(c._run(what, args))[0], flatten(want)[0], strict=True):
+            assert type(found) is type(wanted)
+            np.testing.assert_array_equal(found, wanted, strict=True)

@@ -7,6 +7,7 @@ and what is looked at afterwards; ``#`` in it is the number of the piece in its 
 from __future__ import annotations
 
 import functools
+import operator
 import random
 import threading
 from typing import Any
@@ -50,6 +51,15 @@ w# = np.ones(9000) | (gradcli.as_tensor(w#) * x).sum() * float(w#[5]) | w#[:] = 
 w# = np.ones(9000) | float(w#[5]) | w#[:] = 3.0 | 0
 w# = gradcli.zeros(3) | w#.add_(1).sum() | w#.zero_() | w#.tolist()
 w# = gradcli.ones(2, 3) | w#.stride()[0] | w# = w#.mT | 0
+w# = [gradcli.zeros(9000)] | (w#[0].data.zero_(), (w#[0] * x + x).sum())[1] | w#[0].fill_(3.0) | 0
+w# = [gradcli.zeros(9000)] | (w#[0].zero_() * x + x).sum() | w#[0].fill_(3.0) | w#[0].sum()
+k# = 2.0; h# = functools.wraps(gradcli.sin)(lambda v: v * k#) | h#(x) | k# = 3.0 | 0
+h# = functools.partial(lambda v, k: v * k, k=2.0) | h#(x) | h#.keywords['k'] = 3.0 | 0
+d# = {}; exec('class C: k = 2.0', d#); C# = d#['C'] | C#.k | C#.k = 3.0 | 0
+class C#: k = 2.0 | operator.attrgetter('k')(C#) | C#.k = 3.0 | 0
+k# = 2.0; u# = np.frompyfunc(lambda v: v * k#, 1, 1) | float(u#(2.0)) | k# = 3.0 | 0
+class Q#(dict): values = lambda _: () $q# = Q#(k=2.0) | q#['k'] | q#['k'] = 3.0 | 0
+class M#(int): __slots__ = (); __repr__ = lambda _: '' $q# = [M#(2)] | +q#[0] | q#[0] = M#(3) | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
 """
 
@@ -65,7 +75,8 @@ class World:
         terms = " + ".join(f"({part[1]})" for part in parts)
         lines = [line for part in parts for line in part[0].split("$")]
         self.names: dict[str, Any] = {
-            "gradcli": gradcli, "np": np, "cache": functools.cache, "__name__": "of_the_user"
+            "gradcli": gradcli, "np": np, "cache": functools.cache, "__name__": "of_the_user",
+            "functools": functools, "operator": operator,
         }  # fmt: skip
         exec("\n".join([*lines, f"def f(x): return x * x * ({terms})"]), self.names)
         self.changes = [change for part in parts for change in part[2].split(";")]
