@@ -445,7 +445,7 @@ def _lasting(
     if not _LOSES.search(text.key):
         return text, error
     far = points.far(path)
-    sign = text.cost <= 4  # of a short text: -sigmoid(-x) for sigmoid(x) - 1
+    sign = text.cost <= 8  # of a short text: -sigmoid(-x) for sigmoid(x) - 1
     best, answer = (text, error), prepare(small[0].key)
     most = Kept(answer, far, points.sizes)
     for other, checkable in zip(options, small, strict=True):

@@ -264,7 +264,7 @@ class Points:
         Matrices are large in points of their own: what they are multiplied with is large there.
         """
         found = []
-        usual = self.at(path)[0][0]
+        usual, beside = (self.at(path)[i][0] for i in (0, -1))  # the last: no numbers near 0
         ranks = {k: len(d.dims) for k, d in self.shapes.declarations.items() if not d.traits}
         with double():
             for most in sorted({1, *ranks.values()} - {0}):
@@ -274,8 +274,8 @@ class Points:
                     if not whole and (some == every or not some):
                         continue
                     spread = max(min(0.01 * size, 15.0), -15.0)  # differences do not overflow
-                    large = every if whole else some
-                    point = usual | {k: size + spread * usual[k] for k in large}
+                    others, large = (usual, every) if whole else (beside, some)
+                    point = others | {k: size + spread * usual[k] for k in large}
                     exact = self.numeric(point, path)
                     if abs(size) > 1 or exact is not None:  # no edge of the domain
                         found.append((size, point, exact))
