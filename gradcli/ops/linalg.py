@@ -82,18 +82,27 @@ def _not_lost(x: Any, of_none: Any, *found: Any) -> tuple[Any, ...]:
 
 
 HELD = 10**9
-"""Multiplications of a determinant up to which it is NumPy's, which keeps Python's lock: meanwhile
-neither Ctrl-C nor a limit is heard."""
+"""Multiplications of determinants that are NumPy's, which keeps Python's lock: meanwhile neither
+Ctrl-C nor a limit is heard."""
 
 
 def _long(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.size * x.shape[-1] >= HELD
+    return isinstance(x, np.ndarray) and x.shape[-1] ** 3 > HELD
 
 
-def _sign_and_log(x: Any) -> tuple[Any, Any]:
+def _in_parts(function: Callable[[Any], tuple[Any, ...]], x: Any) -> tuple[Any, ...]:
+    """What a function of NumPy finds of matrices, of as many at a time as ``HELD`` allows."""
+    if not isinstance(x, np.ndarray) or x.size * x.shape[-1] <= HELD:
+        return function(x)
+    stack, step = x.reshape(-1, *x.shape[-2:]), HELD // x.shape[-1] ** 3
+    parts = [function(stack[at : at + step]) for at in range(0, len(stack), step)]
+    return tuple(np.concatenate(v).reshape(x.shape[:-2]) for v in zip(*parts, strict=True))
+
+
+def _sign_and_log(x: Any) -> tuple[Any, ...]:
     """``slogdet`` of NumPy; of large matrices in double precision, without Python's lock."""
     if not _long(x):
-        return np.linalg.slogdet(x)
+        return _in_parts(np.linalg.slogdet, x)
     from scipy.linalg.lapack import get_lapack_funcs  # slow to load
 
     wide = np.result_type(x, np.float64)
@@ -110,7 +119,7 @@ def _sign_and_log(x: Any) -> tuple[Any, Any]:
 
 def _plain_det(x: Any) -> Any:
     if not _long(x):
-        return np.linalg.det(x)
+        return _in_parts(lambda part: (np.linalg.det(part),), x)[0]
     sign, size = _sign_and_log(x)
     return (sign * np.exp(size)).astype(x.dtype)
 

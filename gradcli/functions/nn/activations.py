@@ -317,7 +317,8 @@ def rrelu(
     if lower > upper:
         raise bad_value("Lower bound should be less than or equal to the upper bound")
     if not training:
-        return called(leaky_relu(input, (lower + upper) / 2, inplace), "RreluWithNoiseBackward0")
+        out = leaky_relu(input, (lower + upper) / 2, inplace)
+        return called(out if inplace else rowwise(out), "RreluWithNoiseBackward0")
     if inplace:
         return _written(rrelu, input, lower, upper, True)
     # A number is drawn for each entry that needs one, in float64.
