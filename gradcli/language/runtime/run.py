@@ -205,10 +205,11 @@ def _makes_tensors(checked: Checked) -> bool:
     words = (*_PASSES, "tensor")
     if not any(word in checked.source.text for word in words):
         return False
-    said = {one.name for one in n.walk(checked.module) if isinstance(one, n.Attribute | n.Keyword)}
+    read = (one for one in n.walk(checked.module) if isinstance(one, n.Attribute | n.Keyword))
+    said = {one.name or "" for one in read}
     return any(
         any(word in name for word in words) and not hasattr(np, name)
-        for name in {*said, *checked.outer} - {None} if name in NAMES or hasattr(Tensor, name)
+        for name in {*said, *checked.outer} if name in NAMES or hasattr(Tensor, name)
     )  # fmt: skip
 
 
