@@ -36,6 +36,8 @@ def test_backward_names_the_result():
     result = diff_program(LOOP + "d.backward()\nprint(a.grad)\n", values={"a": 1.0})
     assert result.text == "1024"
     assert diff_program(LOOP + "d\n", values={"a": 1.0}, of="b").text == "1024"
+    written = "b = a*1\nc = b\nc += 1\nd = b*c\nd.backward()\n"  # as of the whole text
+    assert diff_program(written, values={"a": 3.0}).text == "2*a + 2"
 
 
 @family("text, values, want", [

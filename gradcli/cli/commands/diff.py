@@ -89,6 +89,7 @@ def diff(ctx: typer.Context, **given: Any) -> None:
     limits = inputs.limits(asked.max_steps, asked.max_mem)
     watchdog.start(inputs.read_seconds(asked.timeout), limits.memory or 0)
     job = _Job(prepare(source, mode), limits)
+    job.program.rebinds &= ctx.obj.prefix != ":"  # a session has tensors
     job.read(inputs.given_texts(job.program, ctx.obj, asked.given), asked.at or ())
     if asked.taylor is not None:
         return job.taylor(asked.wrt, asked.taylor, asked.around or "0", asked.json, asked.latex)

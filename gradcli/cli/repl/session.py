@@ -167,7 +167,9 @@ class Session:
             return check(source, n.Module(tuple(body), start, end), before)
 
         checked = check(source, module, before)
-        return Program(checked, mode == "line", whole if checked.sums or checked.data else None)
+        program = Program(checked, mode == "line", whole if checked.sums or checked.data else None)
+        program.rebinds = False  # a session has tensors
+        return program
 
     def run(self, program: Program, values: Mapping[str, Any], commit: bool = False) -> Any:
         """The value of a program on ``values``; with ``commit`` its variables become the session's.

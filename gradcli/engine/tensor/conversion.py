@@ -255,7 +255,7 @@ class Numbers:
         return self._numbers().item()
 
     def __float__(self) -> float:
-        if self.requires_grad:
+        if mode.grad and self.requires_grad:
             warn_of_float()
         return float(self._real("double"))
 
@@ -270,7 +270,7 @@ class Numbers:
         return number.real
 
     def __complex__(self) -> complex:
-        if self.requires_grad:
+        if mode.grad and self.requires_grad:
             warn_of_float()
         return complex(self._number())
 

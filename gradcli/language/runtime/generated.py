@@ -62,8 +62,7 @@ class Generated:
         exec(code, scope)
         arguments = [adopted(values[name], scope) for name in inputs]
         steps, before = running_steps.get(), current()
-        rebinds = program.rebinds and not lasting
-        restore(before.replaced(mixes=program.formula, rebinds=rebinds))
+        restore(before.replaced(mixes=program.formula, rebinds=program.rebinds))
         spelling = showing.spelled_torch.set(self.checked.says_torch)
         numbers = identity.begin()
         again = _Again(values, limits, keep) if twice else None

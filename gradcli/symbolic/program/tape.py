@@ -63,9 +63,15 @@ def up_to_backward(program: Program) -> Program:
             continue
         if call.func.name == "backward" and not call.args and not call.keywords:
             last = n.ExprStmt(call.func.value, statement.start, statement.end)
-            module = n.Module((*body[:i], last), 0, statement.end)
-            return Program(check(program.source, module))
+            return _part(program, (*body[:i], last))
     return program
+
+
+def _part(program: Program, body: tuple[n.Statement, ...]) -> Program:
+    """Statements of a program, as a program that computes as the whole does."""
+    part = Program(check(program.source, n.Module(body, 0, body[-1].end)))
+    part.rebinds = program.rebinds
+    return part
 
 
 def ending_with(program: Program, of: str) -> Program | None:
@@ -83,8 +89,7 @@ def ending_with(program: Program, of: str) -> Program | None:
         target = statement.targets[0] if isinstance(statement, n.Assign) else None
         if isinstance(target, n.Name) and target.id == of and len(statement.targets) == 1:
             last = n.ExprStmt(n.Name(of, target.start, target.end), statement.start, statement.end)
-            module = n.Module((*body[: i + 1], last), 0, statement.end)
-            return Program(check(program.source, module))
+            return _part(program, (*body[: i + 1], last))
     return None
 
 

@@ -181,6 +181,16 @@ def test_statements_on_lines_of_their_own_stand(session):
     assert set(session.variables) == {"a"}
 
 
+def test_a_command_computes_what_the_session_does(session, capsys):
+    shell = Shell(Settings())
+    shell.session = session
+    run(session, "x = tensor(3.0, requires_grad=True)")
+    run(session, "def f(t):\n    s = t*1\n    u = s\n    u += 1\n    return s*u")
+    for line in ("f(x).item()", ":grad f(x)", ":diff f(x)"):
+        shell.take(line)
+    assert capsys.readouterr().out.startswith("16.0\nvalue  16\nd/dx   8\nd/dx  2*x + 2\n")
+
+
 def test_functions_see_variables_as_they_are_now(session):
     run(session, "k = 2\ndef f(x):\n    return k*x\n")
     assert run(session, "f(3)") == 6

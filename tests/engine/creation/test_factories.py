@@ -132,6 +132,8 @@ def test_float_of_a_tensor_in_a_graph_warns_that_no_gradient_comes_back():
     with pytest.warns(UserWarning, match="no gradient or tangent comes back"):
         assert torch.func.jvp(lambda v: float(v) * v, (x.detach(),), (x.detach(),))[1] == 6.25
     assert (float(x.detach()), int(x), x.item()) == (2.5, 2, 2.5)
+    with torch.no_grad():  # as of PyTorch: nothing is recorded that it might leave
+        assert (float(x), complex(x)) == (2.5, 2.5)
 
 
 @family("code", "bhilBHILefdFD")
