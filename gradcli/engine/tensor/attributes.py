@@ -70,10 +70,14 @@ class Size(tuple[Any, ...]):
 def placed(array: Any) -> tuple[Any, Any]:
     """The memory that ``array`` lies in, and its place there: None where it is a copy, alone."""
     whole = owner_of(array)
-    if not isinstance(whole, np.ndarray) or not (whole.flags.forc and whole.flags.aligned):
+    if not isinstance(whole, np.ndarray) or not whole.flags.aligned:
         return np.array(array)[()], None
-    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return whole, (array.shape, array.dtype, start, array.strides)
+    flat = whole.ravel("K")  # a copy where it has gaps, in whatever order its axes lie
+    first = whole.__array_interface__["data"][0]
+    if flat.__array_interface__["data"][0] != first:
+        return np.array(array)[()], None
+    start = array.__array_interface__["data"][0] - first
+    return flat, (array.shape, array.dtype, start, array.strides)
 
 
 def at_place(whole: Any, place: Any) -> Any:
@@ -88,7 +92,8 @@ def twin(array: Any, memo: dict[Any, Any]) -> Any:
     """A copy of ``array``, within the one copy of its memory that ``memo`` holds."""
     whole, place = placed(array)
     if place is not None:
-        _, whole = memo.setdefault(("twin", id(whole)), (whole, whole.ravel("A").copy()))
+        key = "twin", whole.__array_interface__["data"][0]
+        _, whole = memo.setdefault(key, (whole, whole.copy()))
     return at_place(whole, place)
 
 

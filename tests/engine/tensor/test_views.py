@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 from itertools import product
 from pathlib import Path
@@ -273,6 +274,18 @@ def test_a_copy_of_a_conjugate_follows_its_base(part):
     assert one.tolist() == view.tolist()
     one.zero_()
     assert not view.any() and one.data_ptr() == view.data_ptr()
+
+
+@family("axes", list(itertools.permutations(range(3))))
+def test_a_copy_shares_memory_in_whatever_order_its_axes_lie(axes):
+    x = gradcli.arange(24.0).reshape(2, 3, 4).permute(axes).clone()
+    stored = pickle.loads(pickle.dumps(x[1:]))
+    assert stored.tolist() == x[1:].tolist() and stored.stride() == x[1:].stride()
+    apart, view = copy.deepcopy([x, x[1:]])
+    view.zero_()
+    assert not apart[1:].any() and x[1:].all()
+    copy.copy(x).zero_()
+    assert not x.any()
 
 
 def test_a_copied_conjugate_parameter_shares_memory_and_a_deep_copy_does_not():
