@@ -194,6 +194,10 @@ class Outside:
             self._stack += [thing.args, thing.keywords, thing.func]
         elif isinstance(thing, staticmethod | classmethod):
             self._stack.append(thing.__func__)
+        elif hasattr(type(thing), "register_forward_hook"):  # a module runs the hooks of all, too
+            from gradcli.nn.modules.module import EVERYWHERE  # loaded, where there is one
+
+            self._stack.append(EVERYWHERE)
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH

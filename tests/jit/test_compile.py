@@ -756,3 +756,20 @@ def test_integers_of_inputs_and_constant_results(function, what, given):
         for found, wanted in zip(flatten(c._run(what, args))[0], flatten(want)[0], strict=True):
             assert type(found) is type(wanted)
             np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+def test_hooks_of_all_modules_are_those_of_each_call():
+    scale = gradcli.nn.Identity()
+    c = gradcli.compile(lambda x: scale(x) * 2.0)
+    every = gradcli.nn.modules.module
+    assert [c(1.0) for _ in range(3)] == [2.0, 2.0, 2.0]
+    for register, hook in (
+        (every.register_module_forward_hook, lambda _, inputs, out: out * 5.0),
+        (every.register_module_forward_pre_hook, lambda _, inputs: inputs[0] * 5.0),
+    ):
+        handle = register(hook)
+        try:
+            assert [c(1.0) for _ in range(3)] == [10.0, 10.0, 10.0]
+        finally:
+            handle.remove()
+        assert [c(1.0) for _ in range(3)] == [2.0, 2.0, 2.0]
