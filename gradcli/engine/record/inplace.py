@@ -732,7 +732,8 @@ def _of_parts(parts: Tensor) -> Tensor:
     """The complex numbers of two parts along the last dimension."""
     pick = OPERATORS["getitem"]
     halves = [pick(parts, (Ellipsis, i)) for i in (0, 1)]
-    return called(OPERATORS["of_parts"](*halves), "ViewAsComplexBackward0", parts)  # type: ignore[no-any-return]
+    made: Tensor = called(OPERATORS["of_parts"](*halves), "ViewAsComplexBackward0", parts)
+    return made
 
 
 def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
