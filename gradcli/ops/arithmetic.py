@@ -425,8 +425,16 @@ def _power_slope(x: Any, y: Any, by_base: int = 1, by_exponent: int = 0) -> Any:
         for k in range(1, by_exponent + 1):
             further = math.comb(by_exponent, k) * factors[k] if k <= by_base else 0.0
             found = _along(found, root) + further
+    slope = _along(found, _power(x, y - by_base))
+    lost = np.isinf(slope) & (x != 0)
+    if by_base and np.any(lost):  # the power alone may overflow, as where x and y are tiny
+        apart, base = found, np.where(lost, x, 1.0)
+        for _ in range(by_base):
+            apart = apart / base
+        apart = apart * _power(x, y)
+        slope = np.where(lost & np.isfinite(apart), apart, slope)
     # Where y is 0 the slope by x is 0, of 0 and NaN too.
-    return np.where(found == 0, 0.0, _along(found, _power(x, y - by_base)))[()]
+    return np.where(found == 0, 0.0, slope)[()]
 
 
 power_slope: Operator = elementwise(

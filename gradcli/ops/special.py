@@ -19,6 +19,7 @@ from gradcli.ops.cupy_compat import on_host, special
 from gradcli.ops.exponential import exp, log, logistic, sigmoid, softplus
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex, is_number
+from gradcli.ops.piecewise import abs as magnitude
 from gradcli.ops.piecewise import where
 from gradcli.ops.trigonometric import tanh
 
@@ -787,10 +788,40 @@ gelu = composite(
     doc="x*ndtr(x).",
     public=False,
 )
+
+
+def _tanh_gate(x: Any) -> tuple[Any, Any, Any, Any]:
+    # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0. Beyond 30
+    # that is 0 or 1, and its powers overflow further out.
+    held = where(magnitude(x) > 30.0, 30.0 * sign(x), x)
+    turn = _ROOT_8_PI * (held + 0.044715 * held * held * held)
+    return held, logistic(turn), logistic(-turn), _ROOT_8_PI * (1.0 + 0.134145 * held * held)
+
+
+def _gelu_tanh_slope(x: Any) -> Any:
+    x, share, rest, rate = _tanh_gate(x)
+    return share + x * share * rest * rate
+
+
+def _gelu_tanh_curve(x: Any) -> Any:
+    x, share, rest, rate = _tanh_gate(x)
+    return share * rest * ((2.0 + x * (rest - share) * rate) * rate + 0.26829 * _ROOT_8_PI * x * x)
+
+
+gelu_tanh_slope = composite(
+    "gelu_tanh_slope",
+    _gelu_tanh_slope,
+    _gelu_tanh_slope,
+    lambda x: _gelu_tanh_curve(x),
+    holds=6,
+    doc="The slope of gelu_tanh.",
+    public=False,
+)
 gelu_tanh = composite(
     "gelu_tanh",
-    # 0.5*(1 + tanh(u)) is the logistic function of 2*u, which does not cancel below 0.
     lambda x: x * logistic(_ROOT_8_PI * (x + 0.044715 * x * x * x)),
+    lambda x: x * logistic(_ROOT_8_PI * (x + 0.044715 * x * x * x)),
+    lambda x: gelu_tanh_slope(x),
     holds=3,
     grad_name="GeluBackward0",
     doc="gelu as it was first computed, by a logistic function.",

@@ -274,6 +274,7 @@ SPECIAL = (
     unary("silu", "F.silu(x)", saves=("x",)), unary("mish", "F.mish(x)", saves=("x",)),
     unary("gelu", "F.gelu(x)", saves=("x",)),
     unary("gelu_tanh", "F.gelu(x, approximate='tanh')", saves=("x",)),
+    unary("gelu_tanh_slope", None, saves=("x",)),
     unary("sinc_slope", None, saves=("x",), params=({"n": 1}, {"n": 2}, {"n": 3, "unit": 1.0})),
 )  # fmt: skip
 

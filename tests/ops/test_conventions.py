@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -571,6 +572,61 @@ def test_a_normalisation_does_not_depend_on_the_size_of_large_rows(dtype):
             np.testing.assert_allclose(turned, slope[0, :, 0], rtol=1e-4, atol=1e-6)
     infinite = torch.tensor([[INF, 1.0, -2.0]], dtype=dtype)
     np.testing.assert_array_equal(F.rms_norm(infinite, (3,)), [[NAN, 0, 0]])
+
+
+@pytest.mark.parametrize("size", (1e3, 1e9, 1e15, 1e18))
+def test_second_slopes_of_normalisations_do_not_depend_on_the_size_of_rows(size):
+    """They go as the root to the power of -3, which no float32 may hold."""
+    rows, weights, along = np.random.default_rng(7).normal(size=(3, 2, 3, 4))
+    for function in (
+        lambda x: F.rms_norm(x, (4,)),
+        lambda x: F.layer_norm(x, (4,)),
+        lambda x: F.group_norm(x, 1),
+        lambda x: F.instance_norm(x[None]),
+        lambda x: F.batch_norm(x, None, None, training=True),
+    ):
+        found = []
+        for dtype, scale in ((torch.float32, size), (torch.float64, 1e6)):
+            w, t = (torch.tensor(v, dtype=dtype) for v in (weights, along))
+            x = torch.tensor(rows, dtype=dtype) * scale
+            slope = torch.func.grad(lambda x, f=function, w=w: (f(x) * w).sum())
+            curves = torch.func.vjp(slope, x)[1](t)[0], torch.func.jvp(slope, (x,), (t,))[1]
+            found.append([c.numpy().astype(float) * scale**2 for c in curves])
+        np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-4)
+
+
+def test_the_slopes_of_a_tiny_number_to_its_own_power():
+    """A power of it overflows where the slope by the base, times the exponent, does not."""
+    for x in (1e-200, 1e-160, 1e-300):
+        slope, curve = orders(lambda x: x**x, x, 2)[1:]
+        np.testing.assert_allclose([slope, curve], [1 + math.log(x), 1 / x], rtol=1e-12)
+    assert orders(lambda x: x**x, 5e-324, 1)[1] == pytest.approx(1 + math.log(5e-324), rel=1e-12)
+    for order in (torch.func.jacrev, torch.func.jacfwd):
+        second = order(torch.func.grad(lambda v: v[0] ** v[1]))
+        wanted = [[-1e200, 1e200], [1e200, math.log(1e-200) ** 2]]
+        found = second(torch.tensor([1e-200, 1e-200], dtype=torch.float64))
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_gelu_by_tanh_is_x_or_0_far_out():
+    def gelu(x):
+        return F.gelu(x, approximate="tanh")
+
+    def exact(x):
+        turn = mpmath.sqrt(2 / mpmath.pi) * (x + mpmath.mpf(0.044715) * x**3)
+        return x / 2 * (1 + mpmath.tanh(turn))
+
+    for x in (1e19, 1e103, 1e160, 1e300, INF):
+        assert orders(gelu, x, 3) == [x, 1, 0, 0]
+        assert orders(gelu, -x, 3)[1:] == [0, 0, 0]
+    with mpmath.workdps(40):
+        for x in (-7.5, -1.2, 0.0, 0.4, 3.0):
+            wanted = [float(mpmath.diff(exact, x, n)) for n in range(4)]
+            np.testing.assert_allclose(orders(gelu, x, 3), wanted, rtol=1e-12, atol=1e-18)
+    x = torch.tensor([3.0, -2.0, NAN], requires_grad=True)
+    (slope,) = torch.autograd.grad(gelu(x).sum(), x, create_graph=True)
+    (curve,) = torch.autograd.grad(slope, x, torch.full((3,), 1e38))
+    np.testing.assert_allclose(curve, [-3.176765e36, -1.078752e37, NAN], rtol=1e-5)
 
 
 def test_the_direction_of_a_subnormal_complex_number():

@@ -189,7 +189,7 @@ ELSEWHERE = {
     "log_ratio": "in the rule of gamma_density", "bernoulli_nll": "by F.binary_cross_entropy",
     "bernoulli_slope": "in the rule of bernoulli_nll",
     "logit_nll": "by F.binary_cross_entropy_with_logits", "logit_slope": "in its rule",
-    "bell": "in the rules of erf and ndtr",
+    "bell": "in the rules of erf and ndtr", "gelu_tanh_slope": "in the rule of gelu_tanh",
     "erfcx_slope": "in the rule of erfcx", "mills": "in the rule of log_ndtr",
     "mills_slope": "in the rule of mills",
     "bessel_ie": "in the rules of i0e and i1e", "decay_slope": "their rule",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.dtypes import float16, float32
+from gradcli.engine.dtypes import bounds, float16, float32
 from gradcli.engine.grad_mode import outside_transforms
 from gradcli.engine.record.arguments import Anything, Asked, Sized
 from gradcli.engine.record.composite import (
@@ -28,7 +28,6 @@ from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
-from gradcli.ops.comparison import all_finite
 from gradcli.ops.errors import (
     Fault,
     IndexFault,
@@ -188,9 +187,10 @@ def _over_root(x: Any, dims: int | tuple, eps: Any) -> Any:
     known = getattr(bottom(mean), "array", None)
     if known is None:
         eps = 0.0 * mean + eps  # NaN where squares overflow: 0 would look like a result
-    elif not all_finite(known):
-        least = 2.0 ** -(5 * np.finfo(x.dtype.numpy).maxexp // 8)
-        shrink = _O["where"](_O["isfinite"](mean), _O["ones_like"](mean), least)
+    elif np.any(known > (most := 2.0 ** (np.finfo(x.dtype.numpy).maxexp // 4))):
+        # Slopes take powers of the root, which underflow long before the mean overflows.
+        size = _O["clamp"](_O["amax"](_O["abs"](x.detach()), dims, True), 1.0, bounds(x.dtype)[1])
+        shrink = _O["where"](mean > most, _O["exp2"](-_O["floor"](_O["log2"](size))), 1.0)
         x, eps = x * shrink, eps * shrink * shrink
         mean = _O["mean"](_O["square"](x), dims, True)
     return x * _O["rsqrt"](mean + eps)
