@@ -243,7 +243,9 @@ def _inverse(x: Any, y: Any) -> Any:
     found = x / _safe(squares)
     length = np.hypot(x, y)
     # There the slopes themselves leave the floats: PyTorch takes 0. At infinity they are 0.
-    flat = (length < np.finfo(squares.dtype).tiny) | ((length == np.inf) & (squares == squares))
+    flat = (length < 1.0 / np.finfo(squares.dtype).max) | (
+        (length == np.inf) & (squares == squares)
+    )
     length = where(flat, 1.0, length)
     # Entry by entry, as no entry's bits may depend on the others.
     return where(apart, where(flat, 0.0, x / length / length), found)

@@ -239,6 +239,48 @@ def test_halves_do_not_overflow_on_the_way():
     assert c(np.array([300.0], np.float16)) == np.float16(300.0) ** -2 > 0
 
 
+@pytest.mark.parametrize("dtype, sizes", [
+    (torch.float16, (1e-4, 1.0, 12.0, 4e4)), (torch.float32, (1.0, 1e9, 1e18, 1e25)),
+    (torch.float64, (1.0, 1e100, 1e200)),
+])  # fmt: skip
+def test_a_loss_of_an_angle_does_not_depend_on_the_lengths(dtype, sizes):
+    """PyTorch's product of the squares overflows: a cosine and slopes of 0."""
+    rows = [1.0, -0.5, 0.25], [0.5, 1.5, 1.0], [0.0, 0.5, -1.0]
+    target = torch.tensor([1, -1, 1])
+    for size in sizes:
+        found = []
+        for dt, scale in ((dtype, size), (torch.float64, 1e3)):
+            x = (torch.tensor(rows, dtype=torch.float64) * scale).to(dt)
+            y = x.flip(1) + scale * torch.tensor([0.5, 0.0, -0.25], dtype=dt)
+            loss = lambda x, y=y: F.cosine_embedding_loss(x, y, target)  # noqa: E731
+            slopes = torch.func.grad(loss)(x), torch.func.jvp(loss, (x,), (x.flip(0),))[1]
+            found.append([loss(x).double(), slopes[0].double() * scale, slopes[1].double()])
+        for narrow, wide in zip(*found, strict=True):
+            atol = 5e-3 if dtype is torch.float16 else 1e-6
+            np.testing.assert_allclose(narrow, wide, rtol=1e-2, atol=atol)
+
+
+def test_squares_of_halves_neither_overflow_nor_underflow_on_the_way():
+    x = torch.tensor([[[-1301.0], [-548.0], [30.0]]], dtype=torch.float16)
+    wide = x.float()
+    for found, wanted in zip(
+        (
+            F.local_response_norm(x, 2),
+            *torch.func.vjp(lambda x: F.local_response_norm(x, 2), x)[1](x),
+        ),
+        (
+            F.local_response_norm(wide, 2),
+            *torch.func.vjp(lambda x: F.local_response_norm(x, 2), wide)[1](wide),
+        ),
+        strict=True,
+    ):
+        assert found.dtype is torch.float16
+        np.testing.assert_allclose(found.float(), wanted, rtol=2e-3)
+    y = torch.tensor([2e-5, -3e-5], dtype=torch.float16)
+    slope = torch.func.grad(lambda y: torch.atan2(y, torch.zeros_like(y) + 3e-5).sum())(y)
+    assert (slope > 1e4).all(), "a slope that a half holds"
+
+
 def test_far_from_0_the_slopes_of_complex_silu_are_those_of_x_and_of_0():
     for dtype in (torch.complex64, torch.complex128):
         x = torch.tensor([1000 + 30j, -1000 + 3j, 100 - 30j, -90 + 2j], dtype=dtype)

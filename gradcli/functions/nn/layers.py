@@ -449,6 +449,9 @@ def local_response_norm(
         raise bad_value(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
     if not input.numel():
         return input
+    if input.dtype is float16:  # whose squares overflow from 256 on
+        given = {"size": size, "alpha": alpha, "beta": beta, "k": k}
+        return in_float32(local_response_norm, "DivBackward0", input, **given)
     _, c, *rest = input.shape
     before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
     squares = pad(input * input, (0, 0) * len(rest) + (before, after))

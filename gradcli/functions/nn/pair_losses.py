@@ -8,11 +8,12 @@ import numpy as np
 
 from gradcli.engine.dtypes import float16, promote_types
 from gradcli.engine.record.arguments import Asked
-from gradcli.engine.record.composite import called, in_float32
+from gradcli.engine.record.composite import bottom, called, in_float32
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
+from gradcli.ops.comparison import all_finite
 from gradcli.ops.errors import bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.memory_budget import charge_shape
 
@@ -143,6 +144,18 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
 
 
+def _cosine(x1: Any, x2: Any) -> Any:
+    # PyTorch adds a small number to the squares here.
+    squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (x1, x2)]
+    product, dot = squares[0] * squares[1], _O["sum"](x1 * x2, -1)
+    known = getattr(bottom(product), "array", None)
+    if known is None or all_finite(known):
+        return dot / _O["sqrt"](product)
+    fits = _O["isfinite"](product)  # where it overflows the quotient would be 0
+    apart = cosine_similarity(x1.to(product.dtype), x2.to(product.dtype), -1)
+    return _O["where"](fits, dot / _O["sqrt"](_O["where"](fits, product, 1.0)), apart)
+
+
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None,
     reduce: Any = None, reduction: Any = "mean",
@@ -154,8 +167,9 @@ def cosine_embedding_loss(
     if not input1.ndim == input2.ndim == target.ndim + 1:
         said = f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found"
         raise bad_shape(f"{said} inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
-    # PyTorch adds a small number to the squares here.
-    squares = [_O["sum"](_O["square"](x), -1) + 1e-12 for x in (input1, input2)]
-    cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])
+    halves = input1.dtype is input2.dtype is float16
+    cosine = (
+        in_float32(_cosine, "DivBackward0", input1, input2) if halves else _cosine(input1, input2)
+    )
     apart = _above_0(cosine - margin)
     return reduced(_by_target(target, 1.0 - cosine, apart), reduction)
