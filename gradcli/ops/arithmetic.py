@@ -329,9 +329,9 @@ def _power(x: Any, y: Any) -> Any:
             x = x + 0j
         if y in _SHORT_POWERS:
             return _SHORT_POWERS[y](x)
-        if y == -2 and x.dtype.itemsize > 2:  # the square of a half overflows from 256 on
+        if y == -2 and x.dtype.char in "fd":  # the square of a half overflows from 256 on
             return 1.0 / (x * x)
-        if x.dtype.kind == "c" and y in range(-99, -2):
+        if x.dtype.kind == "c" and y in range(-99, -1):
             return np.power(1.0 / x, -y)  # the power of x itself may overflow
     elif y.__class__ is int and y < 0 and not isinstance(x, float):
         said = "an integer cannot be raised to a negative power"

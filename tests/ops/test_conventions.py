@@ -239,6 +239,17 @@ def test_halves_do_not_overflow_on_the_way():
     assert c(np.array([300.0], np.float16)) == np.float16(300.0) ** -2 > 0
 
 
+def test_negative_powers_of_large_complex_numbers_are_0():
+    for dtype, size in ((torch.complex64, 1e25), (torch.complex128, 1e200)):
+        x = torch.tensor([size + 1j, 3 + 4j], dtype=dtype)
+        for power in (-1, -2, -3):
+            slope = torch.func.jvp(lambda x, p=power: x**p, (x,), (torch.ones_like(x),))[1]
+            wanted = power * (3 + 4j) ** (power - 1)
+            np.testing.assert_allclose(slope, [0, wanted], rtol=1e-5, atol=1e-30)
+            wanted = [size**power, (3 + 4j) ** power]
+            np.testing.assert_allclose(x**power, wanted, rtol=1e-5, atol=1e-40)
+
+
 @pytest.mark.parametrize("dtype, sizes", [
     (torch.float16, (1e-4, 1.0, 12.0, 4e4)), (torch.float32, (1.0, 1e9, 1e18, 1e25)),
     (torch.float64, (1.0, 1e100, 1e200)),
@@ -276,6 +287,11 @@ def test_squares_of_halves_neither_overflow_nor_underflow_on_the_way():
     ):
         assert found.dtype is torch.float16
         np.testing.assert_allclose(found.float(), wanted, rtol=2e-3)
+    for scale in (1.0, 1e-4):
+        row, wanted = x.mT * scale, 1412.0 * scale
+        assert float(F.lp_pool1d(row, 2.0, 3)) == pytest.approx(wanted, rel=2e-3)
+        slope = torch.func.grad(lambda x: F.lp_pool1d(x, 2.0, 3).sum())(row)
+        np.testing.assert_allclose(slope, row.float() / wanted, rtol=5e-3)
     y = torch.tensor([2e-5, -3e-5], dtype=torch.float16)
     slope = torch.func.grad(lambda y: torch.atan2(y, torch.zeros_like(y) + 3e-5).sum())(y)
     assert (slope > 1e4).all(), "a slope that a half holds"

@@ -438,3 +438,16 @@ def test_determinants_of_many_small_matrices_are_numpys_a_part_at_a_time(monkeyp
         again = OPERATORS[name].compute(x)
         assert again.dtype == found.dtype
         np.testing.assert_array_equal(again, found)
+
+
+def test_the_second_slope_of_a_determinant_of_two_rows_is_exact():
+    """It does not depend on the matrix, however its entries differ in size."""
+    along = torch.tensor([[0.3, -1.7], [0.9, 2.1]], dtype=torch.float64)
+    wanted = [[2.1, -0.9], [1.7, 0.3]]
+    for rows in ([[1e-13, 3e2], [-40.0, 9e11]], [[2.0, 4.0], [1.0, 2.0]], [[0.0, 0.0], [0.0, 0.0]]):
+        x = torch.tensor(rows, dtype=torch.float64)
+        slope = torch.func.grad(torch.linalg.det)
+        assert torch.func.jvp(slope, (x,), (along,))[1].tolist() == wanted
+        assert torch.func.vjp(slope, x)[1](along)[0].tolist() == wanted
+        forward = torch.vmap(lambda x, f=slope: torch.func.jvp(f, (x,), (along,))[1])
+        assert forward(x[None])[0].tolist() == wanted

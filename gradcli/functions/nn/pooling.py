@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.sampling import rand
-from gradcli.engine.dtypes import int64
+from gradcli.engine.dtypes import float16, int64
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.arguments import Asked, Sized
 from gradcli.engine.record.composite import (
     by_element,
     called,
     formatted,
+    in_float32,
     is_batch,
     named,
     of_its_own,
@@ -309,6 +310,9 @@ def _lp_pool(
         size = _O["abs"](input) if norm_type > 0 else -_O["abs"](input)
         most = _max_pool(size, kernel_size, stride, ceil_mode=ceil_mode, _rank=_rank)
         return most if norm_type > 0 else -most
+    if input.dtype is float16:  # whose squares overflow from 256 on
+        given = norm_type, kernel_size, stride, ceil_mode
+        return in_float32(_lp_pool, "PowBackward0", input, *given, _rank=_rank)
     count = math.prod(each(kernel_size, _rank, "kernel_size"))
     sums = _avg_pool(input**norm_type, kernel_size, stride, 0, ceil_mode, _rank=_rank) * count
     # A sum of 0 has slope 0. By products, not by a choice: the slope at infinity has to stay NaN.
