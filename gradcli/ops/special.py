@@ -591,27 +591,29 @@ decay_slope: Operator = composite(
     doc="The derivative of order n of i0e or i1e, of the second kind's scaled_modified_bessel.",
     public=False,
 )
-i0 = elementwise(
-    "i0",
-    _one("i0"),
-    lambda x: i1(x),
-    doc="The modified Bessel function of order 0.",
-    kink="at {0} = 0: second derivative divides by it (gradcli grad is exact)",
-    values={0: 1},
-    latex="I_{0}",
-    refuses={"complex": "i0_vml_cpu"},
-)
-i1: Operator = elementwise(
-    "i1",
-    _one("i1"),
-    lambda x: 0.5 * (i0(x) + bessel_i(x, 2)),
-    doc="The modified Bessel function of order 1.",
-    kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
-    grad_name="SpecialI1Backward0",
-    values={0: 0},
-    latex="I_{1}",
-    refuses={"complex": "i1_cpu"},
-)
+
+
+def _bessel(name: str, kind: str, n: int, slope: Callable[..., Any], **facts: Any) -> Operator:
+    found = "the formula" if n else "second derivative"
+    return elementwise(
+        name,
+        _one(name[-2:]),
+        slope,
+        doc=f"The {kind} of order {n}.",
+        kink=f"at {{0}} = 0: {found} divides by it (gradcli grad is exact)",
+        values={0: 1 - n},
+        **facts,
+    )
+
+
+i0 = _bessel(
+    "i0", "modified Bessel function", 0, lambda x: i1(x),
+    latex="I_{0}", refuses={"complex": "i0_vml_cpu"},
+)  # fmt: skip
+i1: Operator = _bessel(
+    "i1", "modified Bessel function", 1, lambda x: 0.5 * (i0(x) + bessel_i(x, 2)),
+    grad_name="SpecialI1Backward0", latex="I_{1}", refuses={"complex": "i1_cpu"},
+)  # fmt: skip
 i0e = elementwise(
     "i0e",
     _one("i0e"),
@@ -630,28 +632,14 @@ i1e: Operator = elementwise(
     grad_name="SpecialI1EBackward0",
     refuses={"complex": "i1e_cpu"},
 )
-bessel_j0 = elementwise(
-    "bessel_j0",
-    _one("j0"),
-    lambda x: -bessel_j1(x),
-    doc="The Bessel function of order 0.",
-    kink="at {0} = 0: second derivative divides by it (gradcli grad is exact)",
-    values={0: 1},
-    jax="",
-    latex="J_{0}",
-    refuses={"half complex": "bessel_j0_cpu"},
-)
-bessel_j1: Operator = elementwise(
-    "bessel_j1",
-    _one("j1"),
-    lambda x: 0.5 * (bessel_j0(x) - bessel_j(x, 2)),
-    doc="The Bessel function of order 1.",
-    kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
-    values={0: 0},
-    jax="",
-    latex="J_{1}",
-    refuses={"half complex": "bessel_j1_cpu"},
-)
+bessel_j0 = _bessel(
+    "bessel_j0", "Bessel function", 0, lambda x: -bessel_j1(x),
+    jax="", latex="J_{0}", refuses={"half complex": "bessel_j0_cpu"},
+)  # fmt: skip
+bessel_j1: Operator = _bessel(
+    "bessel_j1", "Bessel function", 1, lambda x: 0.5 * (bessel_j0(x) - bessel_j(x, 2)),
+    jax="", latex="J_{1}", refuses={"half complex": "bessel_j1_cpu"},
+)  # fmt: skip
 
 
 def _scaled_k(n: int) -> Operator:

@@ -65,17 +65,6 @@ def pairwise_distance(
     return called(_O["norm"](x1 - x2 + eps, p, -1, keepdim), "NormBackward1")
 
 
-def _check_triplet(anchor: Any, positive: Any, negative: Any, margin: float) -> None:
-    if margin <= 0:
-        raise bad_argument(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise bad_shape(
-            "The anchor, positive, and negative tensors are expected to have the same number of "
-            f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
-            f"{negative.ndim}D inputs"
-        )
-
-
 def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
     eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
@@ -83,11 +72,10 @@ def triplet_margin_loss(
 ) -> Any:  # fmt: skip
     """How much nearer the anchor is to ``negative`` than to ``positive`` and a margin."""
     reduction = chosen(size_average, reduce, reduction)
-    _check_triplet(anchor, positive, negative, margin)
-    near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
-    if swap:
-        far = _O["minimum"](far, pairwise_distance(positive, negative, p, eps))
-    return reduced(_above_0(margin + near - far), reduction)
+    return triplet_margin_with_distance_loss(
+        anchor, positive, negative, margin=margin, swap=swap, reduction=reduction,
+        distance_function=lambda x1, x2: pairwise_distance(x1, x2, p, eps),
+    )  # fmt: skip
 
 
 def triplet_margin_with_distance_loss(
@@ -104,7 +92,14 @@ def triplet_margin_with_distance_loss(
 
     Raises ValueFault (E0304) for a margin that is not above 0.
     """
-    _check_triplet(anchor, positive, negative, margin)
+    if margin <= 0:
+        raise bad_argument(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise bad_shape(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+            f"{negative.ndim}D inputs"
+        )
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
