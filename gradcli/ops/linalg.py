@@ -235,9 +235,20 @@ def _by_inverse(x: Any) -> tuple[Any, Any]:
         return inverse * det, np.where(kept, np.abs(inverse), np.inf)
 
 
+def _of_three(x: Any, y: Any) -> Any:
+    """The derivative along y by products of rows: exact by entries, not beside the largest."""
+
+    def crossed(a: Any, b: Any) -> Any:
+        return np.cross(np.roll(a, -1, -2), np.roll(b, -2, -2))
+
+    return np.swapaxes(crossed(x, y) + crossed(y, x), -1, -2)
+
+
 def _adjugate_along(x: Any, y: Any) -> Any:
     if x.shape[-2:] == (2, 2):  # linear, whatever x is
         return _adjugate(y + np.zeros_like(x))
+    if x.shape[-2:] == (3, 3):
+        return _of_three(x, y)
     x, y, short = _equilibrated(x, y)
     u, s, vh, sign = _decomposed(x)
     e, p = _inside(u, vh, y), _without(s, 2)
@@ -247,6 +258,8 @@ def _adjugate_along(x: Any, y: Any) -> Any:
 
 
 def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
+    if x.shape[-2:] == (3, 3):
+        return _of_three(y + np.zeros_like(x), z)
     x, y, z, short = _equilibrated(x, y, z)
     u, s, vh, sign = _decomposed(x)
     e, f, p = _inside(u, vh, y), _inside(u, vh, z), _without(s, 3)

@@ -451,3 +451,24 @@ def test_the_second_slope_of_a_determinant_of_two_rows_is_exact():
         assert torch.func.vjp(slope, x)[1](along)[0].tolist() == wanted
         forward = torch.vmap(lambda x, f=slope: torch.func.jvp(f, (x,), (along,))[1])
         assert forward(x[None])[0].tolist() == wanted
+
+
+def test_the_second_and_third_slopes_of_a_determinant_of_three_rows_keep_small_entries():
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        sizes = 10.0 ** rng.integers(-8, 9, size=(3, 1)) * 10.0 ** rng.integers(-8, 9, size=3)
+        x, y, z = rng.normal(size=(3, 3, 3)) * np.stack([sizes, np.ones((3, 3)), sizes.T])
+        wanted = np.zeros((2, 3, 3))
+        for i, j in np.ndindex(3, 3):
+            (p, q), (k, m) = ([n for n in range(3) if n != at] for at in (i, j))
+            for a, b, out in ((x, y, wanted[0]), (y, z, wanted[1])):
+                terms = a[p, k] * b[q, m] + b[p, k] * a[q, m], a[p, m] * b[q, k] + b[p, m] * a[q, k]
+                out[i, j] = (-1) ** (i + j) * (terms[0] - terms[1])
+        slope, (x, y, z) = torch.func.grad(torch.linalg.det), map(torch.tensor, (x, y, z))
+
+        def along(x, slope=slope, y=y):
+            return torch.func.jvp(slope, (x,), (y,))[1]
+
+        for found in (along(x), torch.func.vjp(slope, x)[1](y)[0]):
+            np.testing.assert_allclose(found, wanted[0], rtol=1e-9)
+        np.testing.assert_allclose(torch.func.jvp(along, (x,), (z,))[1], wanted[1], rtol=1e-9)
