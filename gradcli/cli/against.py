@@ -19,6 +19,7 @@ from gradcli.cli import inputs
 from gradcli.cli.job import Job
 from gradcli.display.graphs import watch_gradients
 from gradcli.display.mistakes import Mistake, Part, Parts, Sample, close, diagnose
+from gradcli.display.values import show_value
 from gradcli.engine import Tensor, grad, wrap
 from gradcli.engine.backward.node_values import values_of
 from gradcli.engine.creation.factories import as_tensor
@@ -195,6 +196,8 @@ def _finding(
 ) -> Finding:  # fmt: skip
     given, right = samples[0].given[name], samples[0].right[name]
     enough = tolerance(job.leaves[name].array.dtype)
+    if name in programs:  # computed like the gradient itself, not typed to a few digits
+        enough = min(enough, float(np.finfo(job.leaves[name].array.dtype).eps) ** 0.5)
     first = worst = None
     differing, rounded = right.size, False
     if given.shape == right.shape:
@@ -250,7 +253,7 @@ def _off(
     off = np.where(np.isnan(off), np.inf, np.where(off <= enough, 0.0, off))
     most = max(float(np.abs(v).max(initial=1.0)) for v in (right, sample.point[name]))
     digits = np.finfo(np.result_type(right.dtype, np.float32)).eps ** 0.5  # more are never rounded
-    rounded = (off > 0) & (apart <= digits * most)
+    rounded = (off > 0) & ((apart <= digits * most) | (off <= tolerance(right.dtype)))
     if rounded.any():
         much = _Point(job, sample.point).rounding(job.program, name, program)
         rounded &= apart <= ROUNDINGS * much
@@ -405,7 +408,8 @@ def _nearby(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> 
         except Fault:
             continue
         given |= {k: _full(given[k], g) for k, g in gradients.items() if k in given}
-        if all(np.isfinite(a).all() for a in (*gradients.values(), *given.values())):
+        value = point.value(job.program)  # where that is NaN, as of log(-1), a slope means nothing
+        if all(np.isfinite(a).all() for a in (value, *gradients.values(), *given.values())):
             found.append(Sample(point.numbers(), gradients, given))
     return found
 
@@ -686,7 +690,11 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
 
 def _entry(found: Finding, place: tuple[int, ...], show: Callable[[Any], str]) -> str:
     at = f"entry {place if len(place) > 1 else place[0]}: " if place else ""
-    return f"{at}given {show(found.given[place])}, it is {show(found.right[place])}"
+    both = [found.given[place], found.right[place]]
+    given, right = map(show, both)
+    if given == right:
+        given, right = (show_value(v, "full") for v in both)
+    return f"{at}given {given}, it is {right}"
 
 
 def record_of(found: Finding, tensor: Callable[[Any], Any]) -> dict[str, Any]:

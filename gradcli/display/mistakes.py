@@ -136,7 +136,7 @@ def _plain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     if (turned := _turned(name, samples, enough)) is not None:
         return turned
     factor = _constant_ratio([(s.given[name], s.right[name]) for s in samples], enough)
-    if factor is None:
+    if factor is None or _number(factor) == "1":
         return None
     shown = _number(factor)
     sizes = {int(np.size(v)) for s in samples for v in s.point.values()} - {0, 1}
@@ -190,7 +190,7 @@ def _number(value: float) -> str:
             if simple and abs(float(simple) - ratio) < 1e-7:
                 sign = "*" if ratio == value / size else "/"
                 return f"{simple}{sign}{word}" if simple != 1 or sign == "/" else word
-    return f"{value:.6g}"
+    return f"{value:.6g}" if abs(abs(value) - 1) > 1e-5 else f"{value:.10g}"
 
 
 def _exchanged(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
