@@ -51,8 +51,8 @@ _WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40
 """How many points ``Points.wide`` draws, and the ranges for the numbers of one variable."""
 _FAR = tuple((s * x, True) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
 _FAR += tuple((s * x, False) for x in (40.0, 400.0) for s in (1, -1))
-"""Sizes of numbers, and whether all variables have such, or those that one differentiates by:
-``x - z`` is small of equal ones."""
+"""Sizes of numbers, and whether all variables have such, or those that one differentiates by and
+each of them: ``x - z`` is small of equal ones."""
 NOUGHT = ((0.0, True),)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
@@ -269,16 +269,17 @@ class Points:
         with double():
             for most in sorted({1, *ranks.values()} - {0}):
                 every = {k for k in usual if ranks.get(k, most + 1) <= most}
-                some = every.intersection(path)
+                some = sorted(every.intersection(path))
+                parts = [some, *([k] for k in some)] if len(some) > 1 else [some]
+                parts = [part for part in parts if 0 < len(part) < len(every)]
                 for size, whole in sizes:
-                    if not whole and (some == every or not some):
-                        continue
                     spread = max(min(0.01 * size, 15.0), -15.0)  # differences do not overflow
-                    others, large = (usual, every) if whole else (beside, some)
-                    point = others | {k: size + spread * usual[k] for k in large}
-                    exact = self.numeric(point, path)
-                    if abs(size) > 1 or exact is not None:  # no edge of the domain
-                        found.append((size, point, exact))
+                    for large in [sorted(every)] if whole else parts:
+                        point = dict(usual if whole else beside)
+                        point |= {k: size + spread * usual[k] for k in large}
+                        exact = self.numeric(point, path)
+                        if abs(size) > 1 or exact is not None:  # no edge of the domain
+                            found.append((size, point, exact))
         return found
 
     def steady(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:

@@ -140,6 +140,12 @@ def test_variables_that_are_large_with_both_signs(text: str, x: float) -> None:
     assert np.isfinite(diff(text, "x", order=2).evaluate(x=x, z=0.5))
 
 
+def test_one_variable_that_is_large_beside_another() -> None:
+    """Where both are, or neither is, both forms of the mixed derivative keep their digits."""
+    found = diff("log(exp(x) + exp(y))", "x,y", order=2)
+    assert np.isclose(float(found.evaluate(x=40.0, y=0.5)), -np.exp(-39.5), rtol=1e-12, atol=0)
+
+
 @pytest.mark.parametrize("scalar", [
     "det(softmax(S, 1))", "det(softmax(S, 0) + eye(2))", "trace(inv(softmax(S, 1)))",
     "inv(softmax(S, 1))[0, 1]", "sum(inv(softmax(S, 1) + S))", "amax(softmax(S, 1))",
