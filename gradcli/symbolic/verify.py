@@ -50,7 +50,7 @@ _MORE = 12
 _WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40.0, -1.0))
 """How many points ``Points.wide`` draws, and the ranges for the numbers of one variable."""
 _FAR = tuple((s * x, True) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
-_FAR += tuple((s * x, False) for x in (40.0, 400.0) for s in (1, -1))
+_FAR += tuple((s * x, False) for x in (40.0, 400.0, 1e-8) for s in (1, -1))
 """Sizes of numbers, and whether all variables have such, or those that one differentiates by and
 each of them: ``x - z`` is small of equal ones."""
 NOUGHT = ((0.0, True),)

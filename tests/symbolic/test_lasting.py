@@ -123,6 +123,8 @@ def test_a_form_without_digits_says_where() -> None:
     for text in ("x/sinh(x)", "x*(digamma(x + 1) - digamma(x))"):
         found = diff(text).checked
         assert found is not None and found["loses_digits_near"] == [-1e-8, 1e-8]
+    found = diff("1/tanh(x/j)/j - 2/tanh(2*x)", "x").checked  # of both tiny x/j is not
+    assert found is not None and found["loses_digits_near"] == [-1e-8, 1e-8]
     for text in ("sin(x**2)", "x*exp(-x)", "1 - tanh(x)**2"):
         assert "loses_digits_near" not in (diff(text).checked or {})
 
