@@ -195,9 +195,10 @@ def _finding(
     kinks: Mapping[tuple[int, ...], tuple[float, float]], text: str | None,
 ) -> Finding:  # fmt: skip
     given, right = samples[0].given[name], samples[0].right[name]
-    enough = tolerance(job.leaves[name].array.dtype)
-    if name in programs:  # computed like the gradient itself, not typed to a few digits
-        enough = min(enough, float(np.finfo(job.leaves[name].array.dtype).eps) ** 0.5)
+    dtype = job.leaves[name].array.dtype
+    enough = tolerance(dtype)
+    if text is not None:  # computed like the gradient itself, not typed to a few digits
+        enough = min(enough, float(np.finfo(dtype).eps) ** 0.5)
     first = worst = None
     differing, rounded = right.size, False
     if given.shape == right.shape:
@@ -221,9 +222,9 @@ def _finding(
     agrees = not differing and given.shape == right.shape and not chance
     mistake = edit = None
     if not agrees:
-        mistake = diagnose(name, samples, _parts(job, name, samples, text), 10 * enough)
+        mistake = diagnose(name, samples, _parts(job, name, samples, text), enough)
         if text is not None:
-            edit = _edit(job, name, programs[name], samples, 10 * enough)
+            edit = _edit(job, name, programs[name], samples, enough)
         known = mistake is not None and mistake.kind != "shape"
         if not known and (edit is None or edit.kind != "transpose"):
             mistake = _symmetric(job, name, programs) or mistake
@@ -405,10 +406,10 @@ def _nearby(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> 
         try:
             gradients = {name: point.by(job.program, name) for name in moved}
             given = {name: point.value(program) for name, program in programs.items()}
+            value = point.value(job.program)  # where it is NaN, as log(-1), a slope means nothing
         except Fault:
             continue
         given |= {k: _full(given[k], g) for k, g in gradients.items() if k in given}
-        value = point.value(job.program)  # where that is NaN, as of log(-1), a slope means nothing
         if all(np.isfinite(a).all() for a in (value, *gradients.values(), *given.values())):
             found.append(Sample(point.numbers(), gradients, given))
     return found

@@ -136,7 +136,7 @@ def _plain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     if (turned := _turned(name, samples, enough)) is not None:
         return turned
     factor = _constant_ratio([(s.given[name], s.right[name]) for s in samples], enough)
-    if factor is None or _number(factor) == "1":
+    if factor is None:
         return None
     shown = _number(factor)
     sizes = {int(np.size(v)) for s in samples for v in s.point.values()} - {0, 1}
@@ -180,6 +180,8 @@ def _normalised(
 
 
 def _number(value: float) -> str:
+    if abs(value - 1) < 1e-5:
+        return f"{value:.10g}"
     simple = Fraction(value).limit_denominator(64)
     if abs(float(simple) - value) < 1e-7 * max(1.0, abs(value)):
         return str(simple)
@@ -190,7 +192,7 @@ def _number(value: float) -> str:
             if simple and abs(float(simple) - ratio) < 1e-7:
                 sign = "*" if ratio == value / size else "/"
                 return f"{simple}{sign}{word}" if simple != 1 or sign == "/" else word
-    return f"{value:.6g}" if abs(abs(value) - 1) > 1e-5 else f"{value:.10g}"
+    return f"{value:.6g}"
 
 
 def _exchanged(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
@@ -346,7 +348,7 @@ def _term(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> 
                 continue
             return _of_term(factor, f"{what}{text}", bool(what))
     rest = np.concatenate([(s.right[name] - s.given[name]).ravel() for s in samples])
-    if rest.size > 1 and float(np.ptp(rest)) <= enough * max(1.0, float(np.abs(rest).max())):
+    if rest.size > 1 and float(np.ptp(rest)) <= enough * float(np.abs(rest).max()):
         return Mistake("term", f"a missing term: the number {_number(float(rest[0]))}")
     return None
 

@@ -52,7 +52,10 @@ def test_a_formula_is_held_to_half_of_the_digits(cli, text, point, formula):
     assert "0 of " not in said and "3 of 4" not in said
     for off in ("1e-6", "-9e-7", "1e-7", "-3e-8"):
         done = cli(*line, f"{formula}*(1 + {off})")
-        assert done.code == 1 and "disagrees" in done.out and "is 1 times" not in done.out
+        assert done.code == 1 and "disagrees" in done.out
+        assert "is 1 times" not in done.out and "number 0" not in done.out
+        mended = done.out.split("help: ")[1].split(" agrees")[0]
+        assert cli(*line, mended).code == 0
         given, right = done.out.split("given ")[1].splitlines()[0].split(", it is ")
         assert given != right
     assert cli(*line, f"{formula}*(1 + 2e-9)").code == 0
