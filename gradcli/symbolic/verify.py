@@ -8,9 +8,9 @@ away. Dimensions get small sizes, all different, so that a wrong transpose canno
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
@@ -209,20 +209,22 @@ class Points:
         usual = self.sizes
         for sizes in ways:
             self.sizes = sizes
-            if found := self._drawn(path, tries, certain):
+            rng, ranges = Draws(20240229), islice(chain(_FIRST, repeat(None)), tries)
+            points = (draw(self.shapes.declarations, sizes, rng, usual) for usual in ranges)
+            if found := self._among(points, path, certain):
                 return found
         self.sizes = usual
         return []
 
-    def _drawn(
-        self, path: tuple[str, ...], tries: int, certain: bool
-    ) -> list[tuple[dict, np.ndarray]]:
-        rng = Draws(20240229)
+    def _among(
+        self, points: Iterable[dict], path: tuple[str, ...], certain: bool,
+        answer: Program | None = None,
+    ) -> list[tuple[dict, np.ndarray]]:  # fmt: skip
+        """Those of the points that have a derivative: three at most, or all where an answer has
+        a value too."""
         found: list[tuple[dict, np.ndarray]] = []
         with double():
-            for i in range(tries):
-                usual = _FIRST[i] if i < len(_FIRST) else None
-                point = draw(self.shapes.declarations, self.sizes, rng, usual)
+            for point in points:
                 exact = self.numeric(point, path)
                 if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:  # nor NaN
                     continue
@@ -231,8 +233,10 @@ class Points:
                     continue
                 if certain and not self._certain(point, exact, path):
                     continue
+                if answer and np.isinf(worst(answer, [(point, exact)], self.sizes)[0]):
+                    continue
                 found.append((point, exact))
-                if len(found) == POINTS:
+                if len(found) == POINTS and not answer:
                     break
         return found
 
@@ -241,20 +245,11 @@ class Points:
         no rounding: at those of ``at`` its conditions may take the same branch each time.
         """
         rng = Draws(20240301)
-        found = []
-        with double():
-            for _ in range(_MORE):
-                point: dict[str, np.ndarray] = {}
-                for name, d in self.shapes.declarations.items():
-                    usual = _WIDE[rng.integers(len(_WIDE))]
-                    point |= draw({name: d}, self.sizes, rng, usual)
-                exact = self.numeric(point, path)
-                if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:
-                    continue
-                off = worst(answer, [(point, exact)], self.sizes)[0]
-                if np.isfinite(off) and self._certain(point, exact, path):
-                    found.append((point, exact))
-        return found
+        points: list[dict] = [{} for _ in range(_MORE)]
+        for point in points:
+            for name, d in self.shapes.declarations.items():
+                point |= draw({name: d}, self.sizes, rng, _WIDE[rng.integers(len(_WIDE))])
+        return self._among(points, path, True, answer)
 
     def far(
         self, path: tuple[str, ...], sizes: Sequence[tuple[float, bool]] = _FAR
