@@ -265,15 +265,14 @@ def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake 
     """A formula that holds for a symmetric matrix alone: ``2*A @ x`` for ``x @ A @ x``."""
     if name not in programs:
         return None
-    for matrix, leaf in job.leaves.items():
-        shape = leaf.array.shape
-        if len(shape) != 2 or shape[0] != shape[1] or not leaf.dtype.differentiable:
+    values = _values(job, [k for k, v in job.leaves.items() if v.dtype.differentiable])
+    for matrix, value in values.items():
+        if value.ndim != 2 or value.shape[0] != value.shape[1]:
             continue
         try:
             found = []
             for seed in range(2):
-                values = _values(job, [k for k, v in job.leaves.items() if v.dtype.differentiable])
-                x = values[matrix] + seed
+                x = value + seed
                 point = _Point(job, {**values, matrix: (x + x.T) / 2})
                 given = point.value(programs[name])
                 found.append(close(given, point.by(job.program, name), 1e-6))
