@@ -19,6 +19,7 @@ from gradcli.cli import inputs
 from gradcli.cli.job import Job
 from gradcli.display.graphs import watch_gradients
 from gradcli.display.mistakes import Mistake, Part, Parts, Sample, close, diagnose
+from gradcli.display.values import show_value
 from gradcli.engine import Tensor, grad, wrap
 from gradcli.engine.backward.node_values import values_of
 from gradcli.engine.creation.factories import as_tensor
@@ -194,7 +195,10 @@ def _finding(
     kinks: Mapping[tuple[int, ...], tuple[float, float]], text: str | None,
 ) -> Finding:  # fmt: skip
     given, right = samples[0].given[name], samples[0].right[name]
-    enough = tolerance(job.leaves[name].array.dtype)
+    dtype = job.leaves[name].array.dtype
+    enough = tolerance(dtype)
+    if text is not None:  # computed like the gradient itself, not typed to a few digits
+        enough = min(enough, float(np.finfo(dtype).eps) ** 0.5)
     first = worst = None
     differing, rounded = right.size, False
     if given.shape == right.shape:
@@ -218,9 +222,9 @@ def _finding(
     agrees = not differing and given.shape == right.shape and not chance
     mistake = edit = None
     if not agrees:
-        mistake = diagnose(name, samples, _parts(job, name, samples, text), 10 * enough)
+        mistake = diagnose(name, samples, _parts(job, name, samples, text), enough)
         if text is not None:
-            edit = _edit(job, name, programs[name], samples, 10 * enough)
+            edit = _edit(job, name, programs[name], samples, enough)
         known = mistake is not None and mistake.kind != "shape"
         if not known and (edit is None or edit.kind != "transpose"):
             mistake = _symmetric(job, name, programs) or mistake
@@ -250,7 +254,7 @@ def _off(
     off = np.where(np.isnan(off), np.inf, np.where(off <= enough, 0.0, off))
     most = max(float(np.abs(v).max(initial=1.0)) for v in (right, sample.point[name]))
     digits = np.finfo(np.result_type(right.dtype, np.float32)).eps ** 0.5  # more are never rounded
-    rounded = (off > 0) & (apart <= digits * most)
+    rounded = (off > 0) & ((apart <= digits * most) | (off <= tolerance(right.dtype)))
     if rounded.any():
         much = _Point(job, sample.point).rounding(job.program, name, program)
         rounded &= apart <= ROUNDINGS * much
@@ -261,15 +265,14 @@ def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake 
     """A formula that holds for a symmetric matrix alone: ``2*A @ x`` for ``x @ A @ x``."""
     if name not in programs:
         return None
-    for matrix, leaf in job.leaves.items():
-        shape = leaf.array.shape
-        if len(shape) != 2 or shape[0] != shape[1] or not leaf.dtype.differentiable:
+    values = _values(job, [k for k, v in job.leaves.items() if v.dtype.differentiable])
+    for matrix, value in values.items():
+        if value.ndim != 2 or value.shape[0] != value.shape[1]:
             continue
         try:
             found = []
             for seed in range(2):
-                values = _values(job, [k for k, v in job.leaves.items() if v.dtype.differentiable])
-                x = values[matrix] + seed
+                x = value + seed
                 point = _Point(job, {**values, matrix: (x + x.T) / 2})
                 given = point.value(programs[name])
                 found.append(close(given, point.by(job.program, name), 1e-6))
@@ -402,10 +405,11 @@ def _nearby(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> 
         try:
             gradients = {name: point.by(job.program, name) for name in moved}
             given = {name: point.value(program) for name, program in programs.items()}
+            value = point.value(job.program)  # where it is NaN, as log(-1), a slope means nothing
         except Fault:
             continue
         given |= {k: _full(given[k], g) for k, g in gradients.items() if k in given}
-        if all(np.isfinite(a).all() for a in (*gradients.values(), *given.values())):
+        if all(np.isfinite(a).all() for a in (value, *gradients.values(), *given.values())):
             found.append(Sample(point.numbers(), gradients, given))
     return found
 
@@ -686,7 +690,11 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
 
 def _entry(found: Finding, place: tuple[int, ...], show: Callable[[Any], str]) -> str:
     at = f"entry {place if len(place) > 1 else place[0]}: " if place else ""
-    return f"{at}given {show(found.given[place])}, it is {show(found.right[place])}"
+    both = [found.given[place], found.right[place]]
+    given, right = map(show, both)
+    if given == right:
+        given, right = (show_value(v, "full") for v in both)
+    return f"{at}given {given}, it is {right}"
 
 
 def record_of(found: Finding, tensor: Callable[[Any], Any]) -> dict[str, Any]:

@@ -180,6 +180,8 @@ def _normalised(
 
 
 def _number(value: float) -> str:
+    if abs(value - 1) < 1e-5:
+        return f"{value:.10g}"
     simple = Fraction(value).limit_denominator(64)
     if abs(float(simple) - value) < 1e-7 * max(1.0, abs(value)):
         return str(simple)
@@ -346,7 +348,7 @@ def _term(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> 
                 continue
             return _of_term(factor, f"{what}{text}", bool(what))
     rest = np.concatenate([(s.right[name] - s.given[name]).ravel() for s in samples])
-    if rest.size > 1 and float(np.ptp(rest)) <= enough * max(1.0, float(np.abs(rest).max())):
+    if rest.size > 1 and float(np.ptp(rest)) <= enough * float(np.abs(rest).max()):
         return Mistake("term", f"a missing term: the number {_number(float(rest[0]))}")
     return None
 

@@ -8,9 +8,9 @@ away. Dimensions get small sizes, all different, so that a wrong transpose canno
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,9 @@ _MORE = 12
 _WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40.0, -1.0))
 """How many points ``Points.wide`` draws, and the ranges for the numbers of one variable."""
 _FAR = tuple((s * x, True) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
-_FAR += tuple((s * x, False) for x in (40.0, 400.0) for s in (1, -1))
-"""Sizes of numbers, and whether all variables have such, or those that one differentiates by:
-``x - z`` is small of equal ones."""
+_FAR += tuple((s * x, False) for x in (40.0, 400.0, 1e-8) for s in (1, -1))
+"""Sizes of numbers, and whether all variables have such, or those that one differentiates by and
+each of them: ``x - z`` is small of equal ones."""
 NOUGHT = ((0.0, True),)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
@@ -209,20 +209,22 @@ class Points:
         usual = self.sizes
         for sizes in ways:
             self.sizes = sizes
-            if found := self._drawn(path, tries, certain):
+            rng, ranges = Draws(20240229), islice(chain(_FIRST, repeat(None)), tries)
+            points = (draw(self.shapes.declarations, sizes, rng, usual) for usual in ranges)
+            if found := self._among(points, path, certain):
                 return found
         self.sizes = usual
         return []
 
-    def _drawn(
-        self, path: tuple[str, ...], tries: int, certain: bool
-    ) -> list[tuple[dict, np.ndarray]]:
-        rng = Draws(20240229)
+    def _among(
+        self, points: Iterable[dict], path: tuple[str, ...], certain: bool,
+        answer: Program | None = None,
+    ) -> list[tuple[dict, np.ndarray]]:  # fmt: skip
+        """Those of the points that have a derivative: three at most, or all where an answer has
+        a value too."""
         found: list[tuple[dict, np.ndarray]] = []
         with double():
-            for i in range(tries):
-                usual = _FIRST[i] if i < len(_FIRST) else None
-                point = draw(self.shapes.declarations, self.sizes, rng, usual)
+            for point in points:
                 exact = self.numeric(point, path)
                 if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:  # nor NaN
                     continue
@@ -231,8 +233,10 @@ class Points:
                     continue
                 if certain and not self._certain(point, exact, path):
                     continue
+                if answer and np.isinf(worst(answer, [(point, exact)], self.sizes)[0]):
+                    continue
                 found.append((point, exact))
-                if len(found) == POINTS:
+                if len(found) == POINTS and not answer:
                     break
         return found
 
@@ -241,20 +245,11 @@ class Points:
         no rounding: at those of ``at`` its conditions may take the same branch each time.
         """
         rng = Draws(20240301)
-        found = []
-        with double():
-            for _ in range(_MORE):
-                point: dict[str, np.ndarray] = {}
-                for name, d in self.shapes.declarations.items():
-                    usual = _WIDE[rng.integers(len(_WIDE))]
-                    point |= draw({name: d}, self.sizes, rng, usual)
-                exact = self.numeric(point, path)
-                if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:
-                    continue
-                off = worst(answer, [(point, exact)], self.sizes)[0]
-                if np.isfinite(off) and self._certain(point, exact, path):
-                    found.append((point, exact))
-        return found
+        points: list[dict] = [{} for _ in range(_MORE)]
+        for point in points:
+            for name, d in self.shapes.declarations.items():
+                point |= draw({name: d}, self.sizes, rng, _WIDE[rng.integers(len(_WIDE))])
+        return self._among(points, path, True, answer)
 
     def far(
         self, path: tuple[str, ...], sizes: Sequence[tuple[float, bool]] = _FAR
@@ -269,16 +264,17 @@ class Points:
         with double():
             for most in sorted({1, *ranks.values()} - {0}):
                 every = {k for k in usual if ranks.get(k, most + 1) <= most}
-                some = every.intersection(path)
+                some = sorted(every.intersection(path))
+                parts = [some, *([k] for k in some)] if len(some) > 1 else [some]
+                parts = [part for part in parts if 0 < len(part) < len(every)]
                 for size, whole in sizes:
-                    if not whole and (some == every or not some):
-                        continue
                     spread = max(min(0.01 * size, 15.0), -15.0)  # differences do not overflow
-                    others, large = (usual, every) if whole else (beside, some)
-                    point = others | {k: size + spread * usual[k] for k in large}
-                    exact = self.numeric(point, path)
-                    if abs(size) > 1 or exact is not None:  # no edge of the domain
-                        found.append((size, point, exact))
+                    for large in [sorted(every)] if whole else parts:
+                        point = dict(usual if whole else beside)
+                        point |= {k: size + spread * usual[k] for k in large}
+                        exact = self.numeric(point, path)
+                        if abs(size) > 1 or exact is not None:  # no edge of the domain
+                            found.append((size, point, exact))
         return found
 
     def steady(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:

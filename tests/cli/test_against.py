@@ -41,6 +41,27 @@ def test_where_a_formula_agrees_is_told(cli, formula, said, nearby):
     assert cli(*line, "--json").json["against"]["x"].get("nearby") == nearby
 
 
+@family("text, point, formula", [
+    ("exp(-x^2/2)/sqrt(2*pi)", "1.3", "-x*exp(-x^2/2)/sqrt(2*pi)"), ("sum(tanh(x))", "0.5,20,-30",
+    "1/cosh(x)^2"), ("logdet(A)", "1,0.98;0.98,1", "inv(A).T"), ("sin(x)/3", "50", "cos(x)/3"),
+])  # fmt: skip
+def test_a_formula_is_held_to_half_of_the_digits(cli, text, point, formula):
+    """Differences have fewer, but what it is held against are the rules; numbers are as typed."""
+    line = ["check", text, "--A" if "A" in text else "--x", point, "--against"]
+    said = cli(*line, formula).out
+    assert "0 of " not in said and "3 of 4" not in said
+    for off in ("1e-6", "-9e-7", "1e-7", "-3e-8"):
+        done = cli(*line, f"{formula}*(1 + {off})")
+        assert done.code == 1 and "disagrees" in done.out
+        assert "is 1 times" not in done.out and "number 0" not in done.out
+        mended = done.out.split("help: ")[1].split(" agrees")[0]
+        assert cli(*line, mended).code == 0
+        given, right = done.out.split("given ")[1].splitlines()[0].split(", it is ")
+        assert given != right
+    assert cli(*line, f"{formula}*(1 + 2e-9)").code == 0
+    assert cli("check", "sin(x)/3", "--x", "1.3", "--against", "0.0891663").code == 0
+
+
 FAR_OUT = [
     ("exp(-x^2)", "7", "-2*x*exp(-x^2)"), ("exp(-x^2)", "10", "-2*x/exp(x^2)"),
     ("sigmoid(x)", "-80", "sigmoid(x)*(1-sigmoid(x))"), ("exp(-x)", "100", "-1/exp(x)"),

@@ -123,6 +123,8 @@ def test_a_form_without_digits_says_where() -> None:
     for text in ("x/sinh(x)", "x*(digamma(x + 1) - digamma(x))"):
         found = diff(text).checked
         assert found is not None and found["loses_digits_near"] == [-1e-8, 1e-8]
+    found = diff("1/tanh(x/j)/j - 2/tanh(2*x)", "x").checked  # of both tiny x/j is not
+    assert found is not None and found["loses_digits_near"] == [-1e-8, 1e-8]
     for text in ("sin(x**2)", "x*exp(-x)", "1 - tanh(x)**2"):
         assert "loses_digits_near" not in (diff(text).checked or {})
 
@@ -138,6 +140,12 @@ def test_a_form_without_a_value_says_where() -> None:
 def test_variables_that_are_large_with_both_signs(text: str, x: float) -> None:
     """At numbers that are all alike ``x - z`` is small, and nothing overflows."""
     assert np.isfinite(diff(text, "x", order=2).evaluate(x=x, z=0.5))
+
+
+def test_one_variable_that_is_large_beside_another() -> None:
+    """Where both are, or neither is, both forms of the mixed derivative keep their digits."""
+    found = diff("log(exp(x) + exp(y))", "x,y", order=2)
+    assert np.isclose(float(found.evaluate(x=40.0, y=0.5)), -np.exp(-39.5), rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("scalar", [

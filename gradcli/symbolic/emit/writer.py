@@ -241,11 +241,7 @@ class Writer:
 
     def prepared(self, m: v.Monomial) -> tuple[list[tuple[Any, tuple, Fraction]], Fraction]:
         """The factors, with those taken together that are written as one, and a number."""
-        factors = list(m)
-        if any(b.kind == "join" for b, _, _ in m):
-            factors = unjoined(self, factors)
-        if any(b.kind == "matrix" and len(b.args) > 1 for b, _, _ in m):
-            factors = alongs_applied(self, factors)
+        factors = alongs_applied(self, unjoined(self, m))
         return spread(self, *powers_merged(self, factors))
 
     # -- terms -----------------------------------------------------------------------------------
@@ -689,10 +685,7 @@ def lettered(writer: Writer, m: v.Monomial, c: Fraction, labels: tuple[v.Label, 
     letters = {x: chr(ord("i") + i) for i, x in enumerate(labels)}
     parts: list[str] = []
     operands: list[Text] = []
-    factors = list(m)
-    if any(b.kind == "join" for b, _, _ in m):
-        factors = unjoined(writer, factors)
-    for f in writer.operands(factors):
+    for f in writer.operands(unjoined(writer, m)):
         text, exponent, idx = f.text, f.exponent, f.idx
         if not idx:
             scalars.append((text, exponent))
