@@ -489,7 +489,7 @@ def _times_bound(module: n.Module) -> dict[str, int]:
     """How many places of a program bind each name, imports of a whole module apart."""
     found: dict[str, int] = {}
     for node in n.walk(module):
-        names = [t.id for part in _targets(node) for t in n.walk(part) if isinstance(t, n.Name)]
+        names = [target.id for target in _targets(node) if isinstance(target, n.Name)]
         if isinstance(node, n.Def | n.ClassDef | n.FunctionClass | n.Param):
             names.append(node.name)
         elif isinstance(node, n.Handler) and node.name is not None:

@@ -261,6 +261,12 @@ def test_an_item_of_an_array_is_given_another_value_by_what_leads(sign):
     "            t = u[j]\n            u[j] = u[j + 1]\n            u[j + 1] = t\nu[0]*u[2]*u[2]",
     "A = np.outer(u, v)\nt = A[1, 2]\nA[1] *= 2\nt*A[1, 2]", "t = u[:1]\nu[0] = v[1]\n(t*u).sum()",
     "t = u.flatten()\nt[0] = 7\n(t*u).sum()", "t = u.ravel()\nt[0] = v[1]\n(t*u*u).sum()",
+    "u[np.arange(2)] += u[2]\nu[np.argmin(u)] *= 2\n(u*u).sum()",
+    "class Pair:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n"
+    "    def __mul__(self, o):\n        if isinstance(o, (int, float)):\n"
+    "            return Pair(self.a*o, self.b*o)\n"
+    "        return Pair(self.a*o.a, self.a*o.b + self.b*o.a)\n"
+    "(Pair(u[0], 1)*u[1]*Pair(v[0], 2)*3).b + isinstance(u, float)",
 ])  # fmt: skip
 def test_a_number_read_of_an_array_is_no_view_of_it(text):
     start, (head, _, last) = [1.5, 2.0, 3.5], f"u = v*2\n{text}".rpartition("\n")
