@@ -204,6 +204,8 @@ def test_every_augmented_sign_writes_into_a_view():
     "class Sum:\n    def __init__(self, s):\n        self.s = s\na = Sum(x)\na.s += y\na.s*x",
     "# a tensor's grad, after backward\ns = x*1\nt = s\nt -= y\nprint('tensor')\ns*t",
     "s = max(x, y)\nt = s\ns += x\ns*t", "s = x//1\nt = s\nt %= 2\ns*x*t + x",
+    "import copy\nt = copy.deepcopy([x, [x*y]])\nt[0] += y\nt[1][0] *= x\nt[0]*t[1][0]*x",
+    "from copy import copy\nt = copy(x)\nt += y\nt*x",
 ])  # fmt: skip
 def test_a_number_has_another_value_after_augmented_assignment(text):
     def python(**values):
