@@ -74,7 +74,8 @@ def as_value(x: Any) -> Any:
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions from ``start_dim`` to ``end_dim`` joined into one."""
-    input = FUNCTIONS["clone"](input) if mode.rebinds else as_value(input)  # NumPy's is a copy
+    input = as_value(input)
+    input = FUNCTIONS["clone"](input) if mode.rebinds else input  # NumPy's is a copy
     shape = tuple(input.shape)
     first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
     if not shape:

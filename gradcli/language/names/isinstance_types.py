@@ -88,15 +88,10 @@ def is_instance(value: Any, kinds: Any) -> bool:
         if known is None:
             mend = "torch.Tensor, float, int, bool, str, list or tuple, or a class"
             raise bad_type("isinstance needs a type, or several in a tuple", help=mend)
-        if isinstance(value, known) or (known is float and _is_number(value)):
+        of_graph = known is float and mode.rebinds and hasattr(value, "__gradcli_rank__")
+        if isinstance(value, known) or (of_graph and not value.ndim and value.dtype.kind == 2):
             return True
     return False
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value is a single float where those are Python's own numbers."""
-    of_graph = mode.rebinds and hasattr(value, "__gradcli_rank__")
-    return of_graph and not value.ndim and value.is_floating_point()
 
 
 def is_subclass(record: Any, kind: Any) -> bool:
