@@ -188,6 +188,7 @@ class Numbers:
     is_leaf: Any
     requires_grad: Any
     unbind: Any
+    __getitem__: Any
     dtype: DType
     edge: Any
     detach: Any

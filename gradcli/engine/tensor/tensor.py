@@ -657,7 +657,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         number or array of a program without tensors stays in the graph.
         """
         if mode.rebinds and self.__class__ is Tensor:
-            return memo.setdefault(id(self), self.clone())
+            joined: Tensor = self.clone()
+            return joined
         self._refuse_copy()
         if not self._is_leaf:
             said = (

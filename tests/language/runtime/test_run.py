@@ -71,6 +71,7 @@ PROGRAMS = {
         "print(l, l[::-1], l[1:3], (1, 2, 3)[1])\n"
     ),
     "loops": (
+        "l = [0, 1, 2]\nfor i in reversed(l):\n    l[0] = 9\n    print(i)\n"
         "s = 0\nfor i in range(10):\n    if i % 2: continue\n    if i > 6: break\n    s += i\n"
         "print(s, i)\n"
         "while True:\n    s -= 1\n    if s < 0: break\nprint(s)\n"
