@@ -80,8 +80,8 @@ class Program:
     names   the checked text: which names it takes and gives, and its statements; of a long sum the
             different terms only, of a long list of numbers its value
     differentiates  whether the text may call ``backward`` or a transform itself
-    rebinds         whether ``a += b`` of a single number makes another, as in Python: unless the
-                    text differentiates or makes tensors, or imports torch
+    rebinds         whether single numbers are as Python's own: unless the text differentiates,
+                    makes tensors or writes to them by a method, or imports torch
     """
 
     __slots__ = (
