@@ -7,8 +7,8 @@ The language is a subset of Python with PyTorch's names.
   statements   =, +=, if, while, for, def, class, try, raise, with no_grad():, assert, del, yield
   values       numbers, strings, lists, tuples, dictionaries, sets, tensors, NumPy's arrays
   classes      class Net(nn.Module):, plain ones, exceptions; decorators; *args, **options
-  a += b       of numbers makes another, as in Python; arrays and the tensors of a text that says
-               tensor, grad or import torch are written to
+  a += b       of numbers makes another, and v[0] is a number of its own, as in Python; arrays and
+               the tensors of a text that says tensor, grad or import torch are written to
   try          catches errors; a limit and Ctrl-C pass through it
   one-liners   end statements with `;` or a new line, and ^ is power: "h = x + 1; h^2"
                (of whole numbers, too: 2^3 is 8; the exclusive or is a != b, torch.bitwise_xor)

@@ -40,7 +40,7 @@ class State:
     enabled     whether the gradient mode is on
     inference   whether results stay out of every graph for good
     mixes       whether products take tensors of two element types: where formulas are computed
-    rebinds     whether ``a += b`` of a single number makes another, as of Python's own
+    rebinds     whether single numbers are as Python's own: ``a += b`` makes another, none is a view
     placed      whether a node notes the line of the user's program that made it
     annotate    whether a node notes the number it was given even where its rules do not need it:
                 for those who explain a computation

@@ -55,22 +55,16 @@ def of_operator(op: Operator) -> Callable[..., Tensor]:
     return method
 
 
-def augmented(op: Operator, word: str) -> Callable:
-    """``x += y``, whose ``x + y`` Python calls ``word``."""
+def augmented(op: Operator) -> Callable:
+    """``x += y``."""
 
     def method(self: Tensor, other: Any) -> Tensor:
         if not is_value(other):
             return NotImplemented  # Python says that += is not for these two
-        if current().rebinds and not self.ndim:
-            if not self._is_view():
-                return NotImplemented  # Python takes x + y then
-            # a[0] *= y writes to this next, and the rules need what it was.
-            before = wrap(self.array.copy(), self.dtype, self.edge)
-            return getattr(before, f"__{word}__")(other)
         overlap(self, other)
         return write_result(self, op, other)
 
-    return method
+    return rebound(method)
 
 
 def rebound(write: Callable) -> Callable:

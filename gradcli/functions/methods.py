@@ -278,7 +278,7 @@ def _signs() -> dict[str, Callable]:
         found[f"__{word}__"] = of_values(FUNCTIONS[op.name]) if steps else method(op, symbol=True)
         found[f"__r{word}__"] = _commuted(op, word) if steps else method(op, reverse=True)
         if op.entrywise:
-            found[f"__i{word}__"] = in_place.augmented(op, word)
+            found[f"__i{word}__"] = in_place.augmented(op)
     for word, name in (("lshift", "left_shift"), ("rshift", "right_shift")):
         found |= _of_bits(word, getattr(bitwise, f"bitwise_{name}"))
     return found

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import DType, meeting, promote
-from gradcli.engine.grad_mode import current
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import UNSAID, Kept
 from gradcli.engine.record.composite import named, reshaped
@@ -75,6 +75,7 @@ def as_value(x: Any) -> Any:
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions from ``start_dim`` to ``end_dim`` joined into one."""
     input = as_value(input)
+    input = FUNCTIONS["clone"](input) if mode.rebinds else input  # NumPy's is a copy
     shape = tuple(input.shape)
     first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
     if not shape:

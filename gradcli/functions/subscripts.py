@@ -129,7 +129,11 @@ def get_item(self: Tensor, index: Any) -> Any:
     if index.__class__ is tuple and (steps := numbers_first(index, self.ndim)) is not None:
         self, index = FUNCTIONS["getitem"](self, steps[0]), steps[1]
     out = FUNCTIONS["getitem"](self, index)
-    return out if index.__class__ is int or is_basic(index) else runs_once(out)
+    if index.__class__ is not int and not is_basic(index):
+        return runs_once(out)
+    if not out.ndim and mode.rebinds:  # a number is no view, as none of Python's is
+        return wrap(out.array.copy(), out.dtype, out.edge)
+    return out
 
 
 def numbers_first(

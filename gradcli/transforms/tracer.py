@@ -439,14 +439,15 @@ class Operand(Conversions):
     def __iter__(self) -> Any:
         if not self.ndim:
             raise TypeFault("E0310", "iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+        return map(self.__getitem__, range(len(self))) if mode.rebinds else iter(self.unbind(0))
 
     def __getitem__(self, index: Any) -> Any:
         part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
         if rank_of(part) > 1:
             return part.pick_from(self, index)
         whole, index = _numbers_taken(self, plain_index(index))
-        return OPERATORS["getitem"](whole, index)
+        out = OPERATORS["getitem"](whole, index)
+        return OPERATORS["clone"](out) if mode.rebinds and not out.ndim else out
 
     def __setitem__(self, index: Any, value: Any) -> None:
         part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)

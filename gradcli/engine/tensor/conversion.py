@@ -188,6 +188,7 @@ class Numbers:
     is_leaf: Any
     requires_grad: Any
     unbind: Any
+    __getitem__: Any
     dtype: DType
     edge: Any
     detach: Any
@@ -288,7 +289,7 @@ class Numbers:
     def __iter__(self) -> Iterator[Any]:
         if not self.array.ndim:
             raise TypeFault("E0310", "iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+        return map(self.__getitem__, range(len(self))) if mode.rebinds else iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, Numbers | int | float | complex | np.generic | np.ndarray):

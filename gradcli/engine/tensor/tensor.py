@@ -653,8 +653,12 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A leaf of its own with the same numbers and, but of a Parameter, the same gradient.
 
-        What shares memory and is copied in one call shares memory again, but for a Parameter.
+        What shares memory and is copied in one call shares memory again, but for a Parameter. A
+        number or array of a program without tensors stays in the graph.
         """
+        if mode.rebinds and self.__class__ is Tensor:
+            joined: Tensor = self.clone()
+            return joined
         self._refuse_copy()
         if not self._is_leaf:
             said = (

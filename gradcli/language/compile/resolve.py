@@ -489,15 +489,11 @@ def _times_bound(module: n.Module) -> dict[str, int]:
     """How many places of a program bind each name, imports of a whole module apart."""
     found: dict[str, int] = {}
     for node in n.walk(module):
-        names = [t.id for part in _targets(node) for t in n.walk(part) if isinstance(t, n.Name)]
+        names = [target.id for target in _targets(node) if isinstance(target, n.Name)]
         if isinstance(node, n.Def | n.ClassDef | n.FunctionClass | n.Param):
             names.append(node.name)
-        elif isinstance(node, n.Handler) and node.name is not None:
-            names.append(node.name.id)
         elif isinstance(node, n.FromImport):
             names += [alias or name for name, alias in node.names]
-        elif isinstance(node, n.Clause):
-            names += [t.id for t in n.walk(node.target) if isinstance(t, n.Name)]
         for name in names:
             found[name] = found.get(name, 0) + 1
     return found
@@ -626,7 +622,7 @@ def _counting(body: Iterable[n.Statement], names: set[str]) -> set[str]:
 def _counted_by(clauses: Iterable[n.Clause]) -> list[str]:
     """The names that clauses of a comprehension bind to numbers of a range, each once."""
     clauses = list(clauses)
-    targets = [t.id for c in clauses for t in n.walk(c.target) if isinstance(t, n.Name)]
+    targets = [t.id for c in clauses for t in _targets(c) if isinstance(t, n.Name)]
     ranged = [c.target.id for c in clauses if isinstance(c.target, n.Name) and _over_range(c)]
     return [name for name in ranged if targets.count(name) == 1]
 
@@ -637,10 +633,10 @@ def _over_range(loop: Any) -> bool:
 
 
 def _targets(node: n.Node) -> list[n.Expr]:
-    """The single targets that a statement binds, tuples opened."""
+    """The single targets that a statement or a clause binds, tuples opened."""
     if isinstance(node, n.Assign | n.Del):
         found = list(node.targets)
-    elif isinstance(node, n.AugAssign | n.For | n.Annotation):
+    elif isinstance(node, n.AugAssign | n.For | n.Annotation | n.Clause):
         found = [node.target]
     elif isinstance(node, n.With):
         found = [item.target for item in node.items if item.target is not None]

@@ -147,14 +147,9 @@ def generator(items: Iterable[Any], source: Any) -> Lazy:
 
 def iterate(value: Any) -> Any:
     """What a ``for`` walks over. Raises TypeFault (E0303) for what cannot be walked over."""
-    if isinstance(value, list | tuple | range | str | Tensor | Lazy):
-        return iter(value)
-    walked: Any = value
-    if value.__class__ in WALKED:
-        return iter(walked)
-    if getattr(value, "__gradcli_rank__", 0) or (
-        getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__")
-    ):
+    layers = getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__")
+    known = isinstance(value, list | tuple | range | str | Tensor | Lazy)
+    if known or value.__class__ in WALKED or layers or getattr(value, "__gradcli_rank__", 0):
         return iter(value)
     mend = "loop over range(n), a list or a tensor"
     told = f"'{type(value).__name__}' object is not iterable"

@@ -405,7 +405,7 @@ TABLE: dict[str, Any] = {
     "zip": lambda *values, strict=False: Lazy(
         "zip", zip(*map(iterate, values), strict=bool(strict)), values),
     "reversed": lambda values: Lazy(
-        "reversed", reversed(values if isinstance(values, range) else as_list(values))),
+        "reversed", reversed(values if isinstance(values, range | list) else as_list(values))),
     "map": _map, "filter": _filter, "iter": _iter, "next": _next,
     "divmod": lambda a, b: (a // b, modulo(a, b)),
     "callable": lambda value: callable(value) and not getattr(value, "__gradcli_rank__", False),

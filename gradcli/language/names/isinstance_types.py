@@ -6,6 +6,7 @@ from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
@@ -87,7 +88,8 @@ def is_instance(value: Any, kinds: Any) -> bool:
         if known is None:
             mend = "torch.Tensor, float, int, bool, str, list or tuple, or a class"
             raise bad_type("isinstance needs a type, or several in a tuple", help=mend)
-        if isinstance(value, known):
+        of_graph = known is float and mode.rebinds and hasattr(value, "__gradcli_rank__")
+        if isinstance(value, known) or (of_graph and not value.ndim and value.dtype.kind == 2):
             return True
     return False
 

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import (
     WALKED,
     Defaulting,
@@ -134,7 +136,8 @@ def _copied(value: Any) -> Any:
     if isinstance(value, list | tuple | dict | mappings.Set):
         check_length(len(value))
     _refuse_runs(value)
-    return python_copy.copy(value)
+    arrays = mode.rebinds and isinstance(value, Tensor)  # whose copies share no memory
+    return python_copy.deepcopy(value) if arrays else python_copy.copy(value)
 
 
 def _deep(value: Any) -> Any:

@@ -6,6 +6,7 @@ calls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from contextvars import copy_context
@@ -79,8 +80,8 @@ class Program:
     names   the checked text: which names it takes and gives, and its statements; of a long sum the
             different terms only, of a long list of numbers its value
     differentiates  whether the text may call ``backward`` or a transform itself
-    rebinds         whether ``a += b`` of a single number makes another, as in Python: unless the
-                    text differentiates or makes tensors, or imports torch
+    rebinds         whether single numbers are as Python's own: unless the text differentiates,
+                    makes tensors or writes to them by a method, or imports torch
     """
 
     __slots__ = (
@@ -201,13 +202,21 @@ _PASSES = ("backward", "grad", "jac", "hess", "vjp", "vhp", "hvp")
 
 
 def _makes_tensors(checked: Checked) -> bool:
-    """Whether a text names what makes tensors or differentiates: not a variable or a comment."""
+    """Whether a text names what makes tensors, writes to them or differentiates: no variable, no
+    comment, and nothing of its own ``self``."""
     words = (*_PASSES, "tensor")
-    if not any(word in checked.source.text for word in words):
+    if not re.search(rf"{'|'.join(words)}|\w_\b", checked.source.text):
         return False
-    read = (one for one in n.walk(checked.module) if isinstance(one, n.Attribute | n.Keyword))
-    said = {one.name or "" for one in read}
-    return any(
+    said: set[str] = set()
+    own: set[str] = set()
+    for one in n.walk(checked.module):
+        of = one.value if isinstance(one, n.Attribute) else None
+        if isinstance(one, n.Def) or (isinstance(of, n.Name) and of.id == "self"):
+            own.add(one.name)  # type: ignore[attr-defined]
+        elif isinstance(one, n.Attribute | n.Keyword):
+            said.add(one.name or "")
+    said -= own
+    return any(name[-1:] == "_" != name[:1] and hasattr(Tensor, name) for name in said) or any(
         any(word in name for word in words) and not hasattr(np, name)
         for name in {*said, *checked.outer} if name in NAMES or hasattr(Tensor, name)
     )  # fmt: skip

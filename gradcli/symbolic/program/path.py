@@ -293,10 +293,13 @@ class Pair:
         return len(as_tensor(self.value))
 
     def __iter__(self) -> Any:
-        return iter([self[i] for i in range(len(self))])
+        return map(self.__getitem__, range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
-        return OPERATORS["getitem"](self, index=index)
+        found = OPERATORS["getitem"](self, index=index)
+        if mode.rebinds and not found.ndim:
+            found.parent = None
+        return found
 
     # -- Python's questions ----------------------------------------------------------------------
 

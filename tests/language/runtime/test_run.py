@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
 
 import gradcli
@@ -70,6 +71,7 @@ PROGRAMS = {
         "print(l, l[::-1], l[1:3], (1, 2, 3)[1])\n"
     ),
     "loops": (
+        "l = [0, 1, 2]\nfor i in reversed(l):\n    l[0] = 9\n    print(i)\n"
         "s = 0\nfor i in range(10):\n    if i % 2: continue\n    if i > 6: break\n    s += i\n"
         "print(s, i)\n"
         "while True:\n    s -= 1\n    if s < 0: break\nprint(s)\n"
@@ -203,6 +205,8 @@ def test_every_augmented_sign_writes_into_a_view():
     "class Sum:\n    def __init__(self, s):\n        self.s = s\na = Sum(x)\na.s += y\na.s*x",
     "# a tensor's grad, after backward\ns = x*1\nt = s\nt -= y\nprint('tensor')\ns*t",
     "s = max(x, y)\nt = s\ns += x\ns*t", "s = x//1\nt = s\nt %= 2\ns*x*t + x",
+    "import copy\nt = copy.deepcopy([x, [x*y]])\nt[0] += y\nt[1][0] *= x\nt[0]*t[1][0]*x",
+    "from copy import copy\nt = copy(x)\nt += y\nt*x",
 ])  # fmt: skip
 def test_a_number_has_another_value_after_augmented_assignment(text):
     def python(**values):
@@ -228,6 +232,8 @@ def test_a_number_has_another_value_after_augmented_assignment(text):
     "def hessian_free(b):\n    b += 1\n    return b\na = x*1\nhessian_free(a)*a",
     "def step(a, grad):\n    grad += 1\n    return a*grad\na = x*1\nstep(a, a)",
     "b = a = x*1\nb += 1\nb*a*np.gradient(np.array([1.0, 2.0]))[0]",
+    "class V:\n    def __init__(self, x):\n        self.grad = x\n    def backward(self):\n"
+    "        self.grad += 1\n        return self.grad\na = x*1\nV(a).backward()*a",
 ])  # fmt: skip
 def test_no_word_of_a_text_says_that_numbers_are_written_to_but_a_name_that_is_used(text):
     assert prepare(text, "file").run({"x": gradcli.tensor(3.0)}).value.item() == 12
@@ -249,11 +255,48 @@ def test_an_item_of_an_array_is_given_another_value_by_what_leads(sign):
         assert ours.tolist() == pytest.approx(direct.tolist())
 
 
+@family("text", [
+    "u[0], u[1] = u[1], u[0]\n(u*v*u[0]).sum()", "t = u[0]\nu[0] += 5\nt*t",
+    "u += u[1]\nu.sum()**2",
+    "a, b, c = u\nu[0] = 5\na*u[0]", "s = 0\nfor a in u:\n    s += a*a\n    u[2] = 9\ns*u[0]",
+    "A = np.outer(v, u)\ns = 0\nfor r in A:\n    r[0] = r[1]*r[1]\n    s += r[0]\ns*A[2][0]",
+    "for i in range(2):\n    for j in range(2 - i):\n        if u[j] < u[j + 1]:\n"
+    "            t = u[j]\n            u[j] = u[j + 1]\n            u[j + 1] = t\nu[0]*u[2]*u[2]",
+    "A = np.outer(u, v)\nt = A[1, 2]\nA[1] *= 2\nt*A[1, 2]", "t = u[:1]\nu[0] = v[1]\n(t*u).sum()",
+    "t = u.flatten()\nt[0] = 7\n(t*u).sum()", "t = u.ravel()\nt[0] = v[1]\n(t*u*u).sum()",
+    "u[np.arange(2)] += u[2]\nu[np.argmin(u)] *= 2\n(u*u).sum()",
+    "class Pair:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n"
+    "    def __mul__(self, o):\n        if isinstance(o, (int, float)):\n"
+    "            return Pair(self.a*o, self.b*o)\n"
+    "        return Pair(self.a*o.a, self.a*o.b + self.b*o.a)\n"
+    "(Pair(u[0], 1)*u[1]*Pair(v[0], 2)*3).b + isinstance(u, float)",
+])  # fmt: skip
+def test_a_number_read_of_an_array_is_no_view_of_it(text):
+    start, (head, _, last) = [1.5, 2.0, 3.5], f"u = v*2\n{text}".rpartition("\n")
+
+    def python(at):
+        values = {"v": np.array(at), "np": np}
+        exec(head, values)
+        return eval(last, values)
+
+    program, steps = prepare(f"{head}\n{last}", "file"), np.eye(3) * 1e-6
+    slopes = [(python(start + step) - python(start - step)) / 2e-6 for step in steps]
+    v = gradcli.tensor(start, dtype=gradcli.float64, requires_grad=True)
+
+    def value(v):
+        return program.run({"v": v}).value
+
+    assert value(v).item() == python(start)
+    assert gradcli.autograd.grad(value(v), v)[0].tolist() == pytest.approx(slopes, abs=1e-5)
+    along = gradcli.func.jvp(value, (v.detach(),), (gradcli.ones(3, dtype=gradcli.float64),))
+    assert [one.item() for one in along] == pytest.approx([python(start), sum(slopes)])
+
+
 @family("text, value", [
     ("from torch import sin\ns = x*1\nt = s\nt += 1\ns", 3),
     ("import torch\ns = x*1\nt = s\nt += 1\ns", 3), ("s = tensor(2.0)\nt = s\nt += x\ns", 4),
     ("s = v*1\nt = s\nt += 1\ns.sum()", 4), ("s = v*1\nt = s[0]\nt += 1\ns.sum()", 2),
-    ("s = v*1\ns[0] += 1\ns.sum()", 3),
+    ("s = v*1\ns[0] += 1\ns.sum()", 3), ("s = v*1\nt = s[0]\nt.add_(2)\ns.sum()", 4),
 ])  # fmt: skip
 def test_arrays_and_the_tensors_of_a_program_are_written_to(text, value):
     found = prepare(text, "file").run({"x": gradcli.tensor(2.0), "v": gradcli.ones(2)}).value
