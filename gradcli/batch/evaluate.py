@@ -333,7 +333,10 @@ class Evaluator:
         budget = set_budget(self.limits.memory)  # a gradient takes more than a run
         held_from_here()
         try:
-            leaves = {name: self._leaf(value, name in by) for name, value in values.items()}
+            leaves = {
+                name: self._leaf(value, name in by or self.program.differentiates)
+                for name, value in values.items()
+            }  # fmt: skip
             outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
             value = self.result(outcome)
             result = _number_of(value)
@@ -356,7 +359,7 @@ class Evaluator:
             leaf = wrap(value, float64)  # what tensor(value) makes, sooner
         else:
             leaf = tensor(value)
-        if wanted:
+        if wanted and leaf.dtype.differentiable:
             leaf.requires_grad_()
         return leaf
 
@@ -371,11 +374,11 @@ class Evaluator:
                 shapes = f"{tuple(self.cotangent.shape)}, the result {tuple(value.shape)}"
                 mend = "a cotangent has one entry per entry of the result"
                 raise RuntimeFault("E0912", f"the cotangent has shape {shapes}", help=mend)
+            for leaf in leaves:
+                if leaf.edge is not None:
+                    # What the program's own backward() left.
+                    leaf.edge.grad = None  # type: ignore[attr-defined]
             if value.edge is not None:
-                for leaf in leaves:
-                    if leaf.edge is not None:
-                        # What the program's own backward() left.
-                        leaf.edge.grad = None  # type: ignore[attr-defined]
                 backward([value], [self.cotangent])
         found = []
         for leaf in leaves:
