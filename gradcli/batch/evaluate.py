@@ -30,7 +30,7 @@ from gradcli.language.names.exceptions import passing
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Outcome, Program
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
-from gradcli.ops.memory_budget import held_from_here, put_back, set_budget
+from gradcli.ops.memory_budget import within
 
 _SEEDS = 0x9E3779B1  # odd and far from a power of two: seeds of one row and the next stay apart
 _OF_THE_PROGRAM = 0x5BD1E995
@@ -330,26 +330,24 @@ class Evaluator:
         self, values: Mapping[str, Any], by: Sequence[str], number: int
     ) -> tuple[Any, dict[str, Any] | None]:
         random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF ^ _OF_THE_PROGRAM)
-        budget = set_budget(self.limits.memory)  # a gradient takes more than a run
-        held_from_here()
         try:
-            leaves = {
-                name: self._leaf(value, name in by or self.program.differentiates)
-                for name, value in values.items()
-            }  # fmt: skip
-            outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
-            value = self.result(outcome)
-            result = _number_of(value)
-            if not self.grad:
-                return _checked(result, []), None
-            grads = self._gradients(value, [leaves[name] for name in by])
-            return _checked(result, grads), dict(zip(by, grads, strict=True))
+            with within(self.limits.memory):  # a gradient takes more than a run
+                leaves = {
+                    name: self._leaf(value, name in by or self.program.differentiates)
+                    for name, value in values.items()
+                }  # fmt: skip
+                outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
+                value = self.result(outcome)
+                result = _number_of(value)
+                if not self.grad:
+                    return _checked(result, []), None
+                grads = self._gradients(value, [leaves[name] for name in by])
+                return _checked(result, grads), dict(zip(by, grads, strict=True))
         except Fault:
             raise
         except Exception as fault:
             raise placed(fault, self.program, []) from None
         finally:
-            put_back(budget)
             set_default_dtype(self._default)
             mode.grad = True
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from gradcli.jit.ir import NotTraceable
 from gradcli.jit.rows import PathCode, RowCode, path_of
-from gradcli.ops.memory_budget import held_from_here, put_back, set_budget
+from gradcli.ops.memory_budget import within
 
 MOST_NODES = 4096
 """Nodes of a tree; it is forgotten and grown again past that."""
@@ -116,12 +116,8 @@ class Plan:
 
     def _explore(self, node: _Node, row: list[Any], taken: tuple[bool, ...]) -> bool:
         """Follow the path of a row from ``node``, unless the row itself fails there: True then."""
-        budget = set_budget(self.memory)
-        held_from_here()
-        try:
+        with within(self.memory):
             path = path_of(self.function, row, self.wanted, self.cotangent, taken)
-        finally:
-            put_back(budget)
         if path.failed:
             return True
         if path.code is not None:
