@@ -154,6 +154,8 @@ class Plan:
                     return
             else:
                 good = _finite(outputs[1:] if path.chooses else (), count)
+                if path.adds:
+                    good &= _finite(outputs, count) | ~_finite(columns, count)
                 if good.all():
                     parts.append(Part(rows, outputs))
                     return
@@ -168,10 +170,10 @@ def _some(rows: np.ndarray | None, count: int) -> np.ndarray:
     return np.arange(count) if rows is None else rows
 
 
-def _finite(gradients: Sequence[np.ndarray], count: int) -> Any:
-    """In which rows every gradient is finite."""
+def _finite(arrays: Sequence[np.ndarray], count: int) -> Any:
+    """In which rows every number of the arrays is finite."""
     good = np.ones(count, bool)
-    for g in gradients:
+    for g in arrays:
         if g.dtype.kind == "f":
             good &= np.isfinite(g).reshape(count, -1).all(axis=1)
     return good
