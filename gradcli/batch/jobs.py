@@ -466,14 +466,8 @@ def _warnings(found: Mapping[str, Any]) -> list[str]:
 
 def _odd(record: Mapping[str, Any]) -> bool:
     """Whether a record holds NaN or an infinity, which stand in it as texts."""
-    work = [record["data"]]
-    while work:
-        item = work.pop()
-        if item.__class__ is str:
-            return True
-        if item.__class__ is list:
-            work += item
-    return False
+    text = dump_json(record["data"])
+    return "NaN" in text or "Infinity" in text
 
 
 COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
