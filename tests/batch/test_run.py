@@ -141,6 +141,8 @@ def test_the_programs_own_backward_does_not_add_up():
     assert record["value"]["data"] == 10
     (record,) = batch("y = x*z\ny.backward()\nz.grad", '{"x": 5, "z": 2}', mode="file", wrt=["x"])
     assert record["value"]["data"] == 5 and record["grads"]["x"]["data"] == 0
+    text = "z.requires_grad_(False)\nx*z"  # no 0 for what the program took off the graph
+    assert codes(batch(text, '{"x": 5, "z": 2}', mode="file")) == ["E0404"]
 
 
 def test_a_cotangent():
