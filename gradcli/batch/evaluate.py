@@ -311,8 +311,15 @@ class Evaluator:
         self._known.add(given)
 
     def result(self, outcome: Outcome) -> Any:
-        """What a run gives: its last expression, or what its last line assigned."""
-        return _stacked(self.program.result(outcome))
+        """What a run gives: its last expression, or what its last line assigned; several results in
+        a list are one with a row for each, and a float of Python is one of the default dtype."""
+        value = self.program.result(outcome)
+        if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
+            return stack(value)
+        if isinstance(value, list | tuple | float | complex):
+            with suppress(Fault):
+                return as_tensor(value)
+        return value
 
     # ---- One row on the engine -------------------------------------------------------------------
 
@@ -378,17 +385,6 @@ class Evaluator:
                 )
                 return [g.array for g in found if g is not None]  # none is: they are materialized
         return [np.zeros(leaf.array.shape, leaf.dtype.numpy) for leaf in leaves]
-
-
-def _stacked(value: Any) -> Any:
-    """What a program gives; several results in a list are one with a row for each, and a float of
-    Python is one of the default dtype, as everywhere."""
-    if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
-        return stack(value)
-    if isinstance(value, list | tuple | float | complex):
-        with suppress(Fault):
-            return as_tensor(value)
-    return value
 
 
 def _number_of(value: Any) -> Any:
