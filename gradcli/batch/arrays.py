@@ -287,8 +287,11 @@ def _npz(path: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
+            name = info.filename.removesuffix(".npy")
             try:
-                found[info.filename.removesuffix(".npy")] = _stored(path, archive, info)
+                if name in found:
+                    raise ValueError("an array of this name stands twice")
+                found[name] = _stored(path, archive, info)
             except (ValueError, zlib.error, struct.error, RuntimeError) as problem:
                 raise ValueError(f"{info.filename}: {problem}") from None
     return found

@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.batch.chunk import Crowded
 from gradcli.batch.plan import Plan
 from gradcli.batch.readers import Row
-from gradcli.engine.backward.api import backward
+from gradcli.engine.backward.api import grad
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
 from gradcli.engine.dtypes import default_dtype, float64, set_default_dtype, to_dtype
@@ -30,7 +30,7 @@ from gradcli.language.names.exceptions import passing
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Outcome, Program
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
-from gradcli.ops.memory_budget import held_from_here, put_back, set_budget
+from gradcli.ops.memory_budget import within
 
 _SEEDS = 0x9E3779B1  # odd and far from a power of two: seeds of one row and the next stay apart
 _OF_THE_PROGRAM = 0x5BD1E995
@@ -311,8 +311,15 @@ class Evaluator:
         self._known.add(given)
 
     def result(self, outcome: Outcome) -> Any:
-        """What a run gives: its last expression, or what its last line assigned."""
-        return _stacked(self.program.result(outcome))
+        """What a run gives: its last expression, or what its last line assigned; several results in
+        a list are one with a row for each, and a float of Python is one of the default dtype."""
+        value = self.program.result(outcome)
+        if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
+            return stack(value)
+        if isinstance(value, list | tuple | float | complex):
+            with suppress(Fault):
+                return as_tensor(value)
+        return value
 
     # ---- One row on the engine -------------------------------------------------------------------
 
@@ -330,23 +337,24 @@ class Evaluator:
         self, values: Mapping[str, Any], by: Sequence[str], number: int
     ) -> tuple[Any, dict[str, Any] | None]:
         random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF ^ _OF_THE_PROGRAM)
-        budget = set_budget(self.limits.memory)  # a gradient takes more than a run
-        held_from_here()
         try:
-            leaves = {name: self._leaf(value, name in by) for name, value in values.items()}
-            outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
-            value = self.result(outcome)
-            result = _number_of(value)
-            if not self.grad:
-                return _checked(result, []), None
-            grads = self._gradients(value, [leaves[name] for name in by])
-            return _checked(result, grads), dict(zip(by, grads, strict=True))
+            with within(self.limits.memory):  # a gradient takes more than a run
+                leaves = {
+                    name: self._leaf(value, name in by or self.program.differentiates)
+                    for name, value in values.items()
+                }  # fmt: skip
+                outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
+                value = self.result(outcome)
+                result = _number_of(value)
+                if not self.grad:
+                    return _checked(result, []), None
+                grads = self._gradients(value, [leaves[name] for name in by])
+                return _checked(result, grads), dict(zip(by, grads, strict=True))
         except Fault:
             raise
         except Exception as fault:
             raise placed(fault, self.program, []) from None
         finally:
-            put_back(budget)
             set_default_dtype(self._default)
             mode.grad = True
 
@@ -356,7 +364,7 @@ class Evaluator:
             leaf = wrap(value, float64)  # what tensor(value) makes, sooner
         else:
             leaf = tensor(value)
-        if wanted:
+        if wanted and leaf.dtype.differentiable:
             leaf.requires_grad_()
         return leaf
 
@@ -371,28 +379,12 @@ class Evaluator:
                 shapes = f"{tuple(self.cotangent.shape)}, the result {tuple(value.shape)}"
                 mend = "a cotangent has one entry per entry of the result"
                 raise RuntimeFault("E0912", f"the cotangent has shape {shapes}", help=mend)
-            if value.edge is not None:
-                for leaf in leaves:
-                    if leaf.edge is not None:
-                        # What the program's own backward() left.
-                        leaf.edge.grad = None  # type: ignore[attr-defined]
-                backward([value], [self.cotangent])
-        found = []
-        for leaf in leaves:
-            g = leaf.grad
-            found.append(np.zeros(leaf.array.shape, leaf.dtype.numpy) if g is None else g.array)
-        return found
-
-
-def _stacked(value: Any) -> Any:
-    """What a program gives; several results in a list are one with a row for each, and a float of
-    Python is one of the default dtype, as everywhere."""
-    if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
-        return stack(value)
-    if isinstance(value, list | tuple | float | complex):
-        with suppress(Fault):
-            return as_tensor(value)
-    return value
+            if value.edge is not None and leaves:
+                found = grad(
+                    value, leaves, self.cotangent, allow_unused=True, materialize_grads=True
+                )
+                return [g.array for g in found if g is not None]  # none is: they are materialized
+        return [np.zeros(leaf.array.shape, leaf.dtype.numpy) for leaf in leaves]
 
 
 def _number_of(value: Any) -> Any:

@@ -42,7 +42,7 @@ from gradcli.language.names import settings
 from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
-from gradcli.ops.memory_budget import held_from_here, put_back, set_budget
+from gradcli.ops.memory_budget import within
 from gradcli.transforms.check import by_axes, hidden, slope, tolerance
 from gradcli.transforms.functional import hessian
 from gradcli.transforms.reverse import jacobian
@@ -155,21 +155,19 @@ class JobWorker:
             number = chunk.first + place
             id: Any = None
             problem: Fault | None
-            budget = set_budget(self.limits.memory)  # a derivative takes more than a run
-            held_from_here()
             try:
-                id, line = self.reader.parsed(text_of(raw))
-                if poisoned and number in poisoned:
-                    raise fault_of(poisoned[number])
-                watch(number)
-                lines.append(dump_json(self.record(number, id, line)) + "\n")
+                with within(self.limits.memory):  # a derivative takes more than a run
+                    id, line = self.reader.parsed(text_of(raw))
+                    if poisoned and number in poisoned:
+                        raise fault_of(poisoned[number])
+                    watch(number)
+                    lines.append(dump_json(self.record(number, id, line)) + "\n")
                 problem = None
             except Fault as fault:
                 problem = without_frames(fault)
             except Exception as fault:
                 problem = placed(fault, prepare("0"), [])
             finally:
-                put_back(budget)
                 settings.put_back()  # a closed form may have drawn numbers without a run
             if problem is not None:
                 failed.append((place, number))
@@ -468,14 +466,8 @@ def _warnings(found: Mapping[str, Any]) -> list[str]:
 
 def _odd(record: Mapping[str, Any]) -> bool:
     """Whether a record holds NaN or an infinity, which stand in it as texts."""
-    work = [record["data"]]
-    while work:
-        item = work.pop()
-        if item.__class__ is str:
-            return True
-        if item.__class__ is list:
-            work += item
-    return False
+    text = dump_json(record["data"])
+    return "NaN" in text or "Infinity" in text
 
 
 COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {

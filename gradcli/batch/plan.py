@@ -23,7 +23,7 @@ import numpy as np
 
 from gradcli.jit.ir import NotTraceable
 from gradcli.jit.rows import PathCode, RowCode, path_of
-from gradcli.ops.memory_budget import held_from_here, put_back, set_budget
+from gradcli.ops.memory_budget import within
 
 MOST_NODES = 4096
 """Nodes of a tree; it is forgotten and grown again past that."""
@@ -116,12 +116,8 @@ class Plan:
 
     def _explore(self, node: _Node, row: list[Any], taken: tuple[bool, ...]) -> bool:
         """Follow the path of a row from ``node``, unless the row itself fails there: True then."""
-        budget = set_budget(self.memory)
-        held_from_here()
-        try:
+        with within(self.memory):
             path = path_of(self.function, row, self.wanted, self.cotangent, taken)
-        finally:
-            put_back(budget)
         if path.failed:
             return True
         if path.code is not None:
@@ -158,6 +154,8 @@ class Plan:
                     return
             else:
                 good = _finite(outputs[1:] if path.chooses else (), count)
+                if path.adds:
+                    good &= _finite(outputs, count) | ~_finite(columns, count)
                 if good.all():
                     parts.append(Part(rows, outputs))
                     return
@@ -172,10 +170,10 @@ def _some(rows: np.ndarray | None, count: int) -> np.ndarray:
     return np.arange(count) if rows is None else rows
 
 
-def _finite(gradients: Sequence[np.ndarray], count: int) -> Any:
-    """In which rows every gradient is finite."""
+def _finite(arrays: Sequence[np.ndarray], count: int) -> Any:
+    """In which rows every number of the arrays is finite."""
     good = np.ones(count, bool)
-    for g in gradients:
+    for g in arrays:
         if g.dtype.kind == "f":
             good &= np.isfinite(g).reshape(count, -1).all(axis=1)
     return good

@@ -121,7 +121,8 @@ def from_file(job: Job, file: str) -> tuple[dict[str, str], dict[str, Any]]:
     if kind == ".grad":
         return formulas(job, [inputs.read_text(file)]), {}
     if kind != ".json":
-        found = inputs.read_flag("against-file", f"@{file}", _dtype(job))
+        dtype = next(iter(job.leaves.values())).dtype
+        found = inputs.read_flag("against-file", f"@{file}", dtype)
     else:
         found = inputs.from_json("--against-file", file)
         if isinstance(found, dict) and isinstance(found.get("grads"), dict):
@@ -143,10 +144,6 @@ def from_file(job: Job, file: str) -> tuple[dict[str, str], dict[str, Any]]:
         except (ValueError, TypeError, OverflowError):
             raise ValueFault("E0904", f"--against-file {file}: {name} is no array") from None
     return {}, arrays
-
-
-def _dtype(job: Job) -> Any:
-    return next(iter(job.leaves.values())).dtype
 
 
 # -- the comparison --------------------------------------------------------------------------------

@@ -79,12 +79,15 @@ class PathCode:
 
     ``code`` gives the value and the gradients; None where the function cannot be traced.
     ``chooses``: an infinity in a gradient may come from a branch of ``where`` that is not taken,
-    which only the engine knows. ``failed``: the row itself fails, which says nothing of others.
+    which only the engine knows. ``adds``: products are added up in another order than the engine's,
+    so that a sum may overflow here alone. ``failed``: the row itself fails, which says nothing of
+    others.
     """
 
     guards: list[tuple[RowCode | None, bool]] = field(default_factory=list)
     code: RowCode | None = None
     chooses: bool = False
+    adds: bool = False
     failed: bool = False
     nbytes: int = 0
     outputs: list[tuple[tuple[int, ...], np.dtype]] = field(default_factory=list)
@@ -118,6 +121,7 @@ def path_of(
         found.code = RowCode(whole, trace)
         found.outputs = [(tuple(v.shape), v.dtype.numpy) for v in outputs]
         found.chooses = wanted is not None and any(i.op.masks for i in trace.tape)
+        found.adds = any(i.op.kind == "bilinear" and not i.op.entrywise for i in trace.tape)
         found.nbytes = sum(math.prod(i.out.shape) * i.out.dtype.itemsize for i in trace.tape)
     except (Exception, NotTraceable) as why:  # whatever it is, the engine gives the exact error
         found.code = None

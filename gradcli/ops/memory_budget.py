@@ -101,6 +101,17 @@ def put_back(before: _Budget | None) -> None:
     _running.set(before)
 
 
+@contextlib.contextmanager
+def within(total: int | None) -> Iterator[None]:
+    """Allow ``total`` bytes for all that happens in here, large requests or not."""
+    before = set_budget(total)
+    held_from_here()
+    try:
+        yield
+    finally:
+        put_back(before)
+
+
 def step(times: int = 1) -> None:
     """One turn of a loop whose length the user's data decide; ``times`` where it costs as many."""
     run = _running.get()

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -251,11 +252,14 @@ def test_files_that_are_no_rows(files):
         with pytest.raises(Fault, match="its header") as caught:
             open_arrays("npy", f"broken{i}.npy", ["a", "b", "c"])
         assert caught.value.code == "E0904" and " at 0x" not in str(caught.value)
+    with zipfile.ZipFile(files / "twice.npz", "w") as archive:
+        for name in ("a.npy", "a"):
+            archive.writestr(name, whole)
     for form, name, code in (
         ("npy", "in.npy", "E0926"), ("npy", "object.npy", "E0904"), ("npz", "text.npz", "E0904"),
         ("npz", "lengths.npz", "E0926"), ("npy", "missing.npy", "E0904"), ("npz", "-", "E0907"),
         ("npz", os.devnull, "E0904"), ("npy", "begun.npy", "E0904"),
-        ("npz", "locked.npz", "E0904"),
+        ("npz", "locked.npz", "E0904"), ("npz", "twice.npz", "E0904"),
     ):  # fmt: skip
         with pytest.raises(Fault) as caught:
             open_arrays(form, name, None)

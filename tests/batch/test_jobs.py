@@ -61,10 +61,12 @@ def test_a_job_is_what_the_command_gives(capsys):
 
 
 def test_a_name_twice_is_one_and_what_is_complex_says_so():
-    square, complex_one = jobs(
+    square, complex_one, lost = jobs(
         {"expr": "sum(v*v)", "vars": {"v": [1, 2]}, "command": "check", "wrt": "v,v"},
         {"expr": "x+1j*z", "vars": {"x": 1, "z": "2j"}, "command": "jac"},
+        {"expr": "z*1e308*10", "vars": {"z": "1+2j"}, "command": "eval"},
     )
+    assert lost["warnings"] == ["the value is not finite"]
     assert square["agrees"] and square["compared"] == 2
     (said,) = complex_one["warnings"]
     assert "by x, which is real, this is the real part" in said

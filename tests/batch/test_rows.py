@@ -139,6 +139,17 @@ def test_the_numbers_of_the_engine(text):
             np.testing.assert_allclose(mine, engine, rtol=1e-9, atol=1e-12)
 
 
+def test_sums_of_products_that_overflow_are_those_of_the_engine():
+    row = {"W": np.array([[-1.17, 3.14], [1e22, -2.81]]), "y": np.float64(1e308)}
+    for text in ("sum(W @ W)*y", "sum(tanh(W @ W.T * y))"):
+        fast = evaluator(text)
+        (group,) = fast.of_columns({n: np.array([v] * 3) for n, v in row.items()}, 3).groups[:1]
+        value, grads = evaluator(text).row(row)
+        np.testing.assert_array_equal(group.value[0], value)
+        for name, g in grads.items():
+            np.testing.assert_array_equal(group.grads[name][0], g)
+
+
 CAUGHT = "try:\n    q = {}\nexcept RuntimeError:\n    q = 7.0\nq*t"
 
 

@@ -134,6 +134,15 @@ def test_a_result_that_depends_on_nothing_has_zero_gradients():
 def test_the_programs_own_backward_does_not_add_up():
     (record,) = batch("y = x*x\ny.backward()\nx*3", '{"x": 5}', mode="file")
     assert record["grads"]["x"]["data"] == 3
+    text = "y = x*x\ny.backward()\nx.grad"
+    (record,) = batch(text, '{"x": 5}', mode="file")
+    assert record["value"]["data"] == 10 and record["grads"]["x"]["data"] == 0
+    (record,) = batch(text, '{"x": 5}', mode="file", grad=False)  # as the command eval
+    assert record["value"]["data"] == 10
+    (record,) = batch("y = x*z\ny.backward()\nz.grad", '{"x": 5, "z": 2}', mode="file", wrt=["x"])
+    assert record["value"]["data"] == 5 and record["grads"]["x"]["data"] == 0
+    text = "z.requires_grad_(False)\nx*z"  # no 0 for what the program took off the graph
+    assert codes(batch(text, '{"x": 5, "z": 2}', mode="file")) == ["E0404"]
 
 
 def test_a_cotangent():

@@ -202,6 +202,8 @@ def _read_npz(stream, shown: str, key: str | None, max_bytes: int) -> np.ndarray
                 key = keys[0]
             if key not in keys:
                 raise _Trouble(f"{shown} has no array {_shown(key)}", f"it has {_listed(keys)}")
+            if [info.filename for info in archive.infolist()].count(key + ".npy") > 1:
+                raise _Trouble(f"{shown} holds {_shown(key)} twice")
             info = members[key + ".npy"]
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise _Trouble(f"{shown} is packed in a way that NumPy does not use")

@@ -235,6 +235,15 @@ def test_headers_that_lie(tmp_path, header, recwarn):
     assert not recwarn.list  # Python says nothing of how a stranger writes
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_array_that_stands_twice(tmp_path):
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }"
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for body in (b"\0" * 8, b"\1" * 8):
+            archive.writestr("x.npy", npy(header, body))
+    refused("@a.npz:x", base_dir=str(tmp_path))
+
+
 def test_a_header_that_claims_too_much(tmp_path):
     header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }"
     (tmp_path / "a.npy").write_bytes(npy(header))
