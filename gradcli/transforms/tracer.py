@@ -692,8 +692,10 @@ class Layer(Slots, Operand):
     def become_view(self, view: Any) -> Any:
         """This object as a view of what it was: ``x.t_()``.
 
-        Raises RuntimeFault (E0408) for what a transform differentiates by.
+        Raises RuntimeFault (E0408) for what a transform differentiates by, (E0412) for what its
+        function captures.
         """
+        refuse_captured(self)
         check_writable(bottom(self), ())
         for slot in ("array", "edge", "meta"):
             part = getattr(Slots, slot)

@@ -291,13 +291,50 @@ def test_a_captured_tensor_is_not_written_to(transform):
         lambda x: (c.view(3).mul_(x.detach()) * x).sum(), lambda x: (view.zero_() * x[1:]).sum(),
         lambda x: x.sum() * c.detach().fill_(2).sum(),
         functools.partial(lambda b, x: (b.sub_(x) * x).sum(), c),
+        lambda x: (c.unsqueeze_(0) * x).sum(), lambda x: (c.resize_(4)[:3] * x).sum(),
+        lambda x: ((x * c).sin() * (c * 1).unsqueeze_(0)).sum() + c.t_().sum(),
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=r"mutate a captured Tensor|vmap: inplace"):
             transform(write)(point())
+    for around in (lambda f: jvp(f, (point(),), (T,)), lambda f: vmap(f)(point()[None])):
+        with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+            around(lambda c: grad(lambda x: (c.unsqueeze_(0) * x).sum())(point()))
     assert type(c) is torch.Tensor and not c.requires_grad
     same(c, [1, 1, 1])
     same(HELD, [1, 1, 1])
     same(module.seen, [1, 1, 1])
+
+
+class Keeps(torch.nn.Module):
+    def forward(self, x):
+        self.kept = x.exp() * 1
+        self.part = self.kept[1:]
+        self.part.mul_(x[1:])
+        self.kept.add_(1).unsqueeze_(0)
+        return (self.kept * x).sum()
+
+
+@family("slope", [
+    grad, hessian, jacfwd, jacrev, lambda f: lambda x: jvp(f, (x,), (T,))[1],
+    lambda f: lambda x: vjp(f, x)[0], lambda f: lambda x: vmap(f)(x[None]),
+    lambda f: lambda x: vmap(hessian(f))(x[None]),
+])  # fmt: skip
+def test_what_a_function_computes_it_may_write_to_by_any_name(slope):
+    kept = None
+
+    def f(x):
+        nonlocal kept
+        kept = x.exp() * 1
+        kept[1:].mul_(x[1:])
+        kept.add_(1).unsqueeze_(0)
+        return (kept * x).sum()
+
+    def plain(x):
+        return ((x.exp() * torch.stack([x.new_ones(()), x[1], x[2]]) + 1) * x).sum()
+
+    for function in (f, Keeps()):
+        for _ in range(2):
+            same(slope(function)(point()), slope(plain)(point()).numpy())
 
 
 def test_an_argument_may_be_written_to_and_takes_no_graph():

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from gradcli.engine.grad_mode import transformed
+from gradcli.engine.grad_mode import Transform, transformed
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
@@ -33,6 +33,8 @@ def refuse_captured(target: Any) -> None:
     for transform in reversed(transformed.by):
         if any(_same_memory(target, t, own=True) for t in transform.arguments):
             return
+        if _made_inside(transform, target):
+            return
         function = transform.function
         if function is not None and any(_same_memory(target, t) for t in captured(function)):
             said = "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted"
@@ -42,6 +44,17 @@ def refuse_captured(target: Any) -> None:
 
 
 Tensor._refuse_captured = refuse_captured
+
+
+def _made_inside(transform: Transform, target: Any) -> bool:
+    """Whether ``target`` was computed in what runs: the function gave it a name, as ``self.h``."""
+    if transform.since is None:
+        return False
+    if transform.level is not None and getattr(target, "__gradcli_rank__", 1) >= transform.level:
+        return True
+    base = bottom(target)
+    edge = base.edge if base.meta is None or base.meta.base is None else base.meta.base.edge
+    return edge is not None and not edge.leaf and edge.seq in transform.so_far()
 
 
 def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
