@@ -285,13 +285,14 @@ def into_global(x):
 ])  # fmt: skip
 def test_a_captured_tensor_is_not_written_to(transform):
     c, module = torch.ones(3), Holder()
-    view = c[1:]
+    view, several = c[1:], (c,)
     for write in (
         lambda x: (c.copy_(x) * x).sum(), lambda x: (c.add_(1) * x).sum(), module, into_global,
         lambda x: (c.view(3).mul_(x.detach()) * x).sum(), lambda x: (view.zero_() * x[1:]).sum(),
         lambda x: x.sum() * c.detach().fill_(2).sum(),
         functools.partial(lambda b, x: (b.sub_(x) * x).sum(), c),
         lambda x: (c.unsqueeze_(0) * x).sum(), lambda x: (c.resize_(4)[:3] * x).sum(),
+        lambda x: (several[0].add_(x) * x).sum(),
         lambda x: ((x * c).sin() * (c * 1).unsqueeze_(0)).sum() + c.t_().sum(),
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=r"mutate a captured Tensor|vmap: inplace"):
@@ -307,7 +308,9 @@ def test_a_captured_tensor_is_not_written_to(transform):
 
 class Keeps(torch.nn.Module):
     def forward(self, x):
-        self.kept = x.exp() * 1
+        self.several = x.exp() * 1, torch.zeros_like(x)
+        self.several[1].add_(x)
+        self.kept = self.several[0]
         self.part = self.kept[1:]
         self.part.mul_(x[1:])
         self.kept.add_(1).unsqueeze_(0)

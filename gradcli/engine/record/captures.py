@@ -76,8 +76,9 @@ def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
 def captured(function: Any) -> Iterator[Any]:
     """The tensors, and what stands for one, that a function can reach by its names.
 
-    Not those in lists and dicts: the function may have put them there itself. What it lent to a
-    module is not captured for that, but where it has it from such a list or dict.
+    Not those in lists and dicts, or in a tuple that an object has: the function may have put them
+    there itself. What it lent to a module is not captured for that, but where it has it from such a
+    list or dict.
     """
     work: list[Any] = [function]
     seen: set[int] = set()
@@ -98,8 +99,11 @@ def captured(function: Any) -> Iterator[Any]:
         elif hasattr(value, "__dict__"):
             for held in vars(value).values():  # a module has dicts of parameters, buffers, modules
                 parts: Any = held.values() if isinstance(held, dict) else (held,)
+                parts = (p for p in parts if lent or not isinstance(p, tuple))
                 work += [part for part in parts if id(part) not in lent]
-        elif lent and isinstance(value, dict | list | tuple):
+        elif isinstance(value, tuple):  # as of ``def outer(*a)``
+            work += value
+        elif lent and isinstance(value, dict | list):
             parts = value.values() if isinstance(value, dict) else value
             yield from (part for part in parts if id(part) in lent)
 
