@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import random
 import sys
 import threading
@@ -304,6 +305,40 @@ def test_a_captured_tensor_is_not_written_to(transform):
     same(c, [1, 1, 1])
     same(HELD, [1, 1, 1])
     same(module.seen, [1, 1, 1])
+
+
+def by_setters(z, w):
+    y, r = z * 1, z.real * 1
+    y.real = z.imag * w
+    y.imag[0] = z.real[0] * 2
+    y.imag += z.real
+    r.real = z.imag
+    return torch.view_as_real(y * y).sum(-1) * r + y.mH.mean().real if z.ndim > 1 else y.real * r
+
+
+def by_copies(z, w):
+    re, im = z.imag * w, z.imag + z.real
+    im = torch.cat([(z.real[:1] * 3), im[1:]])
+    y, r = torch.complex(re, im), z.imag
+    return torch.view_as_real(y * y).sum(-1) * r + y.mean().real if z.ndim > 1 else y.real * r
+
+
+@family("slope", [
+    lambda f: lambda z, w: jvp(f, (z, w), (z.cos(), w)), lambda f: jacrev(f, 1),
+    lambda f: lambda z, w: torch.view_as_real(vjp(f, z, w)[1](w)[0]),
+    lambda f: lambda z, w: vmap(f)(torch.stack([z, z * 2]), torch.stack([w, w])),
+    lambda f: lambda z, w: jvp(vmap(f), (z[None], w[None]), (z[None], w[None])),
+    lambda f: lambda z, w: vmap(jacfwd(f, 1))(torch.stack([z, z * 2]), torch.stack([w, w])),
+])  # fmt: skip
+@pytest.mark.parametrize("shape", [(3,), (2, 2)])
+def test_parts_of_complex_numbers_are_set(slope, shape):
+    z = torch.complex(
+        torch.linspace(1, 2, math.prod(shape)), torch.linspace(2, -1, math.prod(shape))
+    )
+    z, w = z.reshape(shape), torch.linspace(0.5, 3, math.prod(shape)).reshape(shape)
+    found, want = slope(by_setters)(z, w), slope(by_copies)(z, w)
+    for f, v in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, want)), strict=True):
+        same(f, v.numpy())
 
 
 class Keeps(torch.nn.Module):

@@ -27,6 +27,8 @@ _MOST = 2000
 
 def refuse_captured(target: Any) -> None:
     """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures."""
+    if not transformed.by:
+        return
     transformed.taken += 1  # a trace has no instruction for what is not refused
     while (outer := getattr(getattr(target, "meta", None), "outer", None)) is not None:
         target = outer  # what it is the data of
