@@ -37,8 +37,10 @@ def refuse_captured(target: Any) -> None:
             return
         if _made_inside(transform, target):
             return
+        # What was detached from an argument is that, though the same memory is captured too.
+        given = any(_same_memory(target, t) for t in transform.arguments)
         function = transform.function
-        if function is not None and any(_same_memory(target, t) for t in captured(function)):
+        if function is not None and any(_same_memory(target, t, given) for t in captured(function)):
             said = "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted"
             said += " to call in-place operation that would mutate a captured Tensor."
             mend = "make the tensor an argument of the function, or write to a clone() of it"
