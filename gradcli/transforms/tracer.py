@@ -36,7 +36,14 @@ from gradcli.engine.graph.own_passes import in_own_passes
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import bottom, is_batch, named
 from gradcli.engine.record.dtype_checks import one_number
-from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
+from gradcli.engine.record.inplace import (
+    check_writable,
+    edge_before_write,
+    overtake,
+    put_item,
+    settle,
+    take_into_base,
+)
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import References, Slots
@@ -214,6 +221,22 @@ def _filled(make: Callable) -> Callable:
         return self._like(make, sizes, **options)
 
     return named(method, f"new_{make.__name__}", "A value of this dtype, of a size.")
+
+
+def follow(target: Any, value: Any) -> None:
+    """Have ``target`` be where ``value``, that was detached from it, is in graphs since a write,
+    with its tangents."""
+    if isinstance(value, Plain):
+        if value.edge is not None:
+            settle(target, value.edge)
+            take_into_base(target)
+    elif value.batch:
+        store(target, value)
+    else:
+        value.admit(target)
+        with value.recorded([value.content]):
+            store(target.tangent, value.tangent)
+        follow(target.content, value.content)
 
 
 class Operand(Conversions):

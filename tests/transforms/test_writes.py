@@ -307,6 +307,42 @@ def test_a_captured_tensor_is_not_written_to(transform):
     same(module.seen, [1, 1, 1])
 
 
+@family("write", [
+    lambda z, u: u.mul_(z), lambda z, u: u[1:].mul_(z).sin_(), lambda z, u: u.copy_(z.expand(3)),
+    lambda z, u: u.add_(z.detach()), lambda z, u: u.mul_(2), lambda z, u: u.detach().mul_(2),
+])  # fmt: skip
+@pytest.mark.parametrize("inner", [
+    grad, jacrev, hessian, lambda f: grad(lambda z, u: grad(f)(z, u)),
+    lambda f: lambda z, u: grad(lambda z, u: f(z, u[0]))(z, [u]),
+])  # fmt: skip
+def test_a_constant_argument_that_is_written_to_follows_in_graphs_around(write, inner):
+    """As where the transform around had run the write itself; so do views of the constant."""
+
+    def by(run):
+        def f(x):
+            whole = torch.stack([point(), point()])
+            v, part = whole[0], whole[0][1:]
+            run(lambda z, u: (write(z, u) * z).sum())(x, v)
+            return torch.cat([v * x, part, whole.sum(0)])
+
+        return f
+
+    def backward(f, x):
+        x = x.clone().requires_grad_()
+        y = f(x)
+        found = (torch.autograd.grad(v, x, retain_graph=True, materialize_grads=True)[0] for v in y)
+        return torch.stack(list(found)) if y.requires_grad else torch.zeros(len(y))
+
+    x = torch.tensor(0.5)
+    want = backward(by(lambda f: f), x)
+    for around in (
+        jacrev, jacfwd, lambda f: lambda x: jvp(f, (x,), (x * 0 + 1,))[1],
+        lambda f: lambda x: backward(f, x),
+    ):  # fmt: skip
+        same(around(by(inner))(x), want.numpy())
+    assert not by(inner)(x).requires_grad
+
+
 def by_setters(z, w):
     y, r = z * 1, z.real * 1
     y.real = z.imag * w
