@@ -158,6 +158,7 @@ def turned(name: str, function: Callable) -> Callable:
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if not isinstance(self, Plain):
             return getattr(self, f"{name}_")(*args, **options)
+        self._refuse_captured()
         check_writable(self, ())
         meta = self._meta()
         before = self._alias(self.edge)

@@ -279,6 +279,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """
     if input.edge is not None and not (current().inference and input.edge.leaf):
         raise RuntimeFault("E0404", "cannot resize variables that require grad")
+    input._refuse_captured()
     if input.is_inference():
         check_writable(input, ())
     shape = factories.sizes_of(sizes, "resize_")

@@ -52,7 +52,7 @@ from gradcli.transforms.reverse import (
     watched,
     without_leaves,
 )
-from gradcli.transforms.tracer import lasting, operands_of, rank_of, tensors_of
+from gradcli.transforms.tracer import follow, lasting, operands_of, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -173,6 +173,13 @@ class _Run:
     def value(self) -> Any:
         return self.settled(unflatten(self.outputs, self.out_shape))
 
+    def hand_back(self) -> None:
+        """Have the caller's arguments that were written to follow in the graphs and tangents of
+        transforms around, once all is pulled back."""
+        for argument, given in self.given.values():
+            if argument is not given and bottom(argument).edge not in self.ends:
+                follow(given, without_leaves(argument, self.made, self.leaves, mode.grad))
+
 
 _GRAD = "grad_and_value(f)(*args)"
 _NO_HOOKS = "func.grad, vjp, jacrev and hessian don't yet support saved tensor hooks"
@@ -190,6 +197,7 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
         run = _Run(func, args, argnums, has_aux, transform=_GRAD, kwargs=kwargs)
         scalar_only(run.outputs[0])
         gradient = run.arranged(run.pull([None]))
+        run.hand_back()
         return gradient, (run.value(), run.settled(run.aux)) if has_aux else run.value()
 
     return both
@@ -298,6 +306,7 @@ def jacrev(
         real(run.outputs, "jacrev: Expected all outputs", "vjp")
         with outside_inference():
             found = vectorized_jacobians(run.outputs, run.leaves, run.create, chunk_size)
+        run.hand_back()
         result = unflatten([run.arranged(row) for row in found], run.out_shape)
         return (result, run.settled(run.aux)) if has_aux else result
 

@@ -17,15 +17,7 @@ import numpy as np
 
 import gradcli.engine as engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward.api import (
-    grad_of_all,
-    grad_of_batches,
-    no_graph,
-    not_scalar,
-    real_only,
-    start,
-    unused,
-)
+from gradcli.engine.backward.api import grad_of_all, no_graph, not_scalar, real_only, start, unused
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.hooks import before, deliver, first_hook, seen
 from gradcli.engine.backward.traverse import WHOLE, Cut, Towards, nested, no_history, only_towards
@@ -145,8 +137,7 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any], made: range =
     """Whether anyone but this transform can differentiate by something behind ``outputs``: not by
     what its function ``made``, by sequence number."""
     own = {bottom(leaf).edge for leaf in leaves}
-    edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    ends = [n for n in collect(edges) if n.leaf and n not in own]
+    ends = [n for n in collect([*_edges(outputs)]) if n.leaf and n not in own]
     return any(n.seq not in made and n not in ENDED for n in ends)
 
 
@@ -168,13 +159,8 @@ def without_leaves(value: Any, made: range, leaves: Sequence[Any] = (), outer: b
 
 def _batches(leaves: Sequence[Any]) -> dict[int, Any]:
     """The batches around leaves, by level."""
-    found = {}
-    for leaf in leaves[:1]:  # all are lifted to the same levels
-        while isinstance(leaf, Layer):
-            if leaf.batch:
-                found[leaf.__gradcli_rank__] = leaf
-            leaf = leaf.content
-    return found
+    chain = chain_of(leaves[0]) if leaves else ()  # all are lifted to the same levels
+    return {v.__gradcli_rank__: v for v in chain if v.batch}
 
 
 def pull_back(
@@ -192,15 +178,8 @@ def pull_back(
     tangents = any(not v.batch for o in (*outputs, *cotangents) for v in operands_of(o))
     pull: Callable = _by_hooks if tangents else _pull_back
     found = pull(outputs, leaves, cotangents, create_graph)
-    return [_zeros(leaf) if g is None else g for g, leaf in zip(found, leaves, strict=True)]
-
-
-def _zeros(leaf: Any) -> Any:
-    """The gradient by a leaf that nothing depends on."""
-    found = OPERATORS["zeros_like"](bottom(leaf).detach())
-    for layer in reversed([*chain_of(leaf)]):
-        found = layer.around(found) if layer.batch else found
-    return found
+    zeros = OPERATORS["zeros_like"]
+    return [zeros(x.detach()) if g is None else g for g, x in zip(found, leaves, strict=True)]
 
 
 def _by_hooks(
@@ -422,10 +401,9 @@ def _pulled(
     if not pairs:
         return [None for _ in targets]
     ends, weights = zip(*pairs, strict=True)
-    if any(isinstance(c, Layer) for c in weights):
-        return grad_of_batches(ends, targets, weights, create_graph, cut)
+    batches = any(isinstance(c, Layer) for c in weights)
     with enable_grad():
-        return grad_of_all(ends, targets, weights, create_graph, cut)
+        return grad_of_all(ends, targets, weights, create_graph, cut, batches)
 
 
 def gradients(
@@ -586,8 +564,7 @@ def rows_at_once(outputs: Sequence[Any], leaves: Sequence[Any]) -> int:
     Jacobian.
     """
     entries = sum(out.numel() for out in outputs) * sum(leaf.numel() for leaf in leaves)
-    edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    shapes = [v.shape for v in (*outputs, *collect(edges), *leaves)]
+    shapes = [v.shape for v in (*outputs, *collect([*_edges(outputs)]), *leaves)]
     largest = max(1, *(math.prod(shape) for shape in shapes))
     most = 2**18 if entries > 2**19 else max(entries // 16, 2**12)
     return max(1, most // largest)

@@ -29,21 +29,21 @@ from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import factories, sampling
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device, DType, contiguous_format
-from gradcli.engine.grad_mode import (
-    inference_mode,
-    mode,
-    no_grad,
-    pushing,
-    shown_inside,
-    transformed,
-)
+from gradcli.engine.grad_mode import inference_mode, mode, no_grad, pushing, shown_inside
 from gradcli.engine.graph.level_detach import recorded_inside
 from gradcli.engine.graph.node import hooked
 from gradcli.engine.graph.own_passes import in_own_passes
 from gradcli.engine.record.captures import refuse_captured
-from gradcli.engine.record.composite import bottom, is_batch
+from gradcli.engine.record.composite import bottom, is_batch, named
 from gradcli.engine.record.dtype_checks import one_number
-from gradcli.engine.record.inplace import check_writable, edge_before_write, overtake, put_item
+from gradcli.engine.record.inplace import (
+    check_writable,
+    edge_before_write,
+    overtake,
+    put_item,
+    settle,
+    take_into_base,
+)
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import References, Slots
@@ -158,8 +158,7 @@ def become(target: Any, result: Any) -> Any:
     Raises RuntimeFault: E0301, E0309 where the result does not fit; E0414 for a batch that is
     written to what is none; and what a write to a Tensor raises.
     """
-    if transformed.by:
-        refuse_captured(target)
+    refuse_captured(target)
     result = as_value(result)
     if tuple(result.shape) != tuple(target.shape):
         raise no_room(target.shape, result.shape)
@@ -171,8 +170,7 @@ def become(target: Any, result: Any) -> Any:
 
 def assign(target: Any, value: Any) -> Any:
     """``target``, with ``value`` in all its entries: broadcast, and cast to its dtype."""
-    if transformed.by:
-        refuse_captured(target)
+    refuse_captured(target)
     if hasattr(value, "shape") or isinstance(value, list | tuple):
         value = as_value(value).to(target.dtype)
         while len(value.shape) > len(target.shape) and value.shape[0] == 1:
@@ -196,8 +194,7 @@ def put(target: Any, index: Any, value: Any) -> None:
     elif is_basic(index):
         assign(OPERATORS["getitem"](target, index), value)
     else:
-        if transformed.by:
-            refuse_captured(target)
+        refuse_captured(target)
         if hasattr(value, "shape"):
             value = as_value(value).to(target.dtype)
         store(target, OPERATORS["put"](snapshot(target), value, index))
@@ -211,6 +208,35 @@ def store(target: Any, value: Any) -> None:
         target.write(value)
     else:
         put_item(target, Ellipsis, value, not hasattr(value, "shape"))
+
+
+def _filled(make: Callable) -> Callable:
+    """``new_zeros(2, 3)``, ``new_zeros((2, 3))`` and ``new_zeros(size=(2, 3))`` of a factory."""
+
+    def method(self: Operand, *sizes: Any, **options: Any) -> Any:
+        if "size" in options:
+            sizes = tuple(options.pop("size"))
+        elif len(sizes) == 1 and not isinstance(sizes[0], int):
+            sizes = tuple(sizes[0])
+        return self._like(make, sizes, **options)
+
+    return named(method, f"new_{make.__name__}", "A value of this dtype, of a size.")
+
+
+def follow(target: Any, value: Any) -> None:
+    """Have ``target`` be where ``value``, that was detached from it, is in graphs since a write,
+    with its tangents."""
+    if isinstance(value, Plain):
+        if value.edge is not None:
+            settle(target, value.edge)
+            take_into_base(target)
+    elif value.batch:
+        store(target, value)
+    else:
+        value.admit(target)
+        with value.recorded([value.content]):
+            store(target.tangent, value.tangent)
+        follow(target.content, value.content)
 
 
 class Operand(Conversions):
@@ -239,35 +265,8 @@ class Operand(Conversions):
         """The number of dimensions."""
         return len(self.shape)
 
-    @property
-    def T(self) -> Any:
-        """All dimensions in reverse order."""
-        return OPERATORS["reverse_dims"](self)
-
-    @property
-    def mT(self) -> Any:
-        """The last two dimensions exchanged."""
-        return OPERATORS["mT"](self) if self.ndim else self
-
-    @property
-    def H(self) -> Any:
-        """The conjugate transpose of a matrix."""
-        return self.t().conj()
-
-    @property
-    def mH(self) -> Any:
-        """The conjugate transpose of the last two dimensions."""
-        return self.mT.conj()
-
-    @property
-    def real(self) -> Any:
-        """The real part; what is real is itself."""
-        return OPERATORS["real"](self) if self.dtype.is_complex else self
-
-    @property
-    def imag(self) -> Any:
-        """The imaginary part."""
-        return OPERATORS["imag"](self)
+    T, mT, H = METHODS["T"], METHODS["mT"], METHODS["H"]
+    mH, real, imag = Tensor.mH, Tensor.real, Tensor.imag
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -385,17 +384,8 @@ class Operand(Conversions):
         """A value of this dtype with one number in every place."""
         return self._like(factories.full, tuple(size), fill_value, **options)
 
-    def new_zeros(self, *size: Any, **options: Any) -> Any:
-        """A value of zeros of this dtype."""
-        return self._like(factories.zeros, _size(size, options), **options)
-
-    def new_ones(self, *size: Any, **options: Any) -> Any:
-        """A value of ones of this dtype."""
-        return self._like(factories.ones, _size(size, options), **options)
-
-    def new_empty(self, *size: Any, **options: Any) -> Any:
-        """A value of this dtype to be written to."""
-        return self._like(factories.empty, _size(size, options), **options)
+    new_zeros, new_ones = _filled(factories.zeros), _filled(factories.ones)
+    new_empty = _filled(factories.empty)
 
     def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Any:
         """A value of this dtype to be written to, whose entries lie so far apart."""
@@ -693,8 +683,10 @@ class Layer(Slots, Operand):
     def become_view(self, view: Any) -> Any:
         """This object as a view of what it was: ``x.t_()``.
 
-        Raises RuntimeFault (E0408) for what a transform differentiates by.
+        Raises RuntimeFault (E0408) for what a transform differentiates by, (E0412) for what its
+        function captures.
         """
+        refuse_captured(self)
         check_writable(bottom(self), ())
         for slot in ("array", "edge", "meta"):
             part = getattr(Slots, slot)
@@ -735,13 +727,6 @@ def _places(shape: tuple, steps: tuple) -> np.ndarray:
 
 def _augmented(op: Operator) -> Callable:
     return rebound(lambda self, other: become(self, op(snapshot(self), other)))
-
-
-def _size(sizes: tuple, options: dict) -> tuple:
-    """``new_zeros(2, 3)``, ``new_zeros((2, 3))`` and ``new_zeros(size=(2, 3))`` alike."""
-    if "size" in options:
-        return tuple(options.pop("size"))
-    return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
 
 
 put_signs(Operand)

@@ -1020,8 +1020,12 @@ def test_data_of_what_an_inner_transform_captures_has_no_tangent():
     def f(x):
         return vjp(lambda w: x.data * w, T)[1](T)[0], vjp(lambda w: (x * 2).data * w, T)[1](T)[0]
 
+    def given(*a):
+        return vjp(lambda w: a[0].data * w, T)[1](T)[0]
+
     captured, computed = jvp(f, (X,), (W,))[1]
     near(captured, 0 * T)
+    near(jvp(given, (X,), (W,))[1], 0 * T)
     near(computed, 2 * T * W)
     with forward_ad.dual_level():
         found = f(forward_ad.make_dual(X, W))[0]

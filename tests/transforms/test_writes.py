@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import random
 import sys
 import threading
@@ -285,19 +286,129 @@ def into_global(x):
 ])  # fmt: skip
 def test_a_captured_tensor_is_not_written_to(transform):
     c, module = torch.ones(3), Holder()
-    view = c[1:]
+    view, several = c[1:], (c,)
     for write in (
         lambda x: (c.copy_(x) * x).sum(), lambda x: (c.add_(1) * x).sum(), module, into_global,
         lambda x: (c.view(3).mul_(x.detach()) * x).sum(), lambda x: (view.zero_() * x[1:]).sum(),
         lambda x: x.sum() * c.detach().fill_(2).sum(),
         functools.partial(lambda b, x: (b.sub_(x) * x).sum(), c),
+        lambda x: (c.unsqueeze_(0) * x).sum(), lambda x: (c.resize_(4)[:3] * x).sum(),
+        lambda x: (several[0].add_(x) * x).sum(),
+        lambda x: ((x * c).sin() * (c * 1).unsqueeze_(0)).sum() + c.t_().sum(),
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=r"mutate a captured Tensor|vmap: inplace"):
             transform(write)(point())
+    for around in (lambda f: jvp(f, (point(),), (T,)), lambda f: vmap(f)(point()[None])):
+        with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+            around(lambda c: grad(lambda x: (c.unsqueeze_(0) * x).sum())(point()))
     assert type(c) is torch.Tensor and not c.requires_grad
     same(c, [1, 1, 1])
     same(HELD, [1, 1, 1])
     same(module.seen, [1, 1, 1])
+
+
+@family("write", [
+    lambda z, u: u.mul_(z), lambda z, u: u[1:].mul_(z).sin_(), lambda z, u: u.copy_(z.expand(3)),
+    lambda z, u: u.add_(z.detach()), lambda z, u: u.mul_(2), lambda z, u: u.detach().mul_(2),
+])  # fmt: skip
+@pytest.mark.parametrize("inner", [
+    grad, jacrev, hessian, lambda f: grad(lambda z, u: grad(f)(z, u)),
+    lambda f: lambda z, u: grad(lambda z, u: f(z, u[0]))(z, [u]),
+])  # fmt: skip
+def test_a_constant_argument_that_is_written_to_follows_in_graphs_around(write, inner):
+    """As where the transform around had run the write itself; so do views of the constant."""
+
+    def by(run):
+        def f(x):
+            whole = torch.stack([point(), point()])
+            v, part = whole[0], whole[0][1:]
+            run(lambda z, u: (write(z, u) * z).sum())(x, v)
+            return torch.cat([v * x, part, whole.sum(0)])
+
+        return f
+
+    def backward(f, x):
+        x = x.clone().requires_grad_()
+        y = f(x)
+        found = (torch.autograd.grad(v, x, retain_graph=True, materialize_grads=True)[0] for v in y)
+        return torch.stack(list(found)) if y.requires_grad else torch.zeros(len(y))
+
+    x = torch.tensor(0.5)
+    want = backward(by(lambda f: f), x)
+    for around in (
+        jacrev, jacfwd, lambda f: lambda x: jvp(f, (x,), (x * 0 + 1,))[1],
+        lambda f: lambda x: backward(f, x),
+    ):  # fmt: skip
+        same(around(by(inner))(x), want.numpy())
+    assert not by(inner)(x).requires_grad
+
+
+def by_setters(z, w):
+    y, r = z * 1, z.real * 1
+    y.real = z.imag * w
+    y.imag[0] = z.real[0] * 2
+    y.imag += z.real
+    r.real = z.imag
+    return torch.view_as_real(y * y).sum(-1) * r + y.mH.mean().real if z.ndim > 1 else y.real * r
+
+
+def by_copies(z, w):
+    re, im = z.imag * w, z.imag + z.real
+    im = torch.cat([(z.real[:1] * 3), im[1:]])
+    y, r = torch.complex(re, im), z.imag
+    return torch.view_as_real(y * y).sum(-1) * r + y.mean().real if z.ndim > 1 else y.real * r
+
+
+@family("slope", [
+    lambda f: lambda z, w: jvp(f, (z, w), (z.cos(), w)), lambda f: jacrev(f, 1),
+    lambda f: lambda z, w: torch.view_as_real(vjp(f, z, w)[1](w)[0]),
+    lambda f: lambda z, w: vmap(f)(torch.stack([z, z * 2]), torch.stack([w, w])),
+    lambda f: lambda z, w: jvp(vmap(f), (z[None], w[None]), (z[None], w[None])),
+    lambda f: lambda z, w: vmap(jacfwd(f, 1))(torch.stack([z, z * 2]), torch.stack([w, w])),
+])  # fmt: skip
+@pytest.mark.parametrize("shape", [(3,), (2, 2)])
+def test_parts_of_complex_numbers_are_set(slope, shape):
+    z = torch.complex(
+        torch.linspace(1, 2, math.prod(shape)), torch.linspace(2, -1, math.prod(shape))
+    )
+    z, w = z.reshape(shape), torch.linspace(0.5, 3, math.prod(shape)).reshape(shape)
+    found, want = slope(by_setters)(z, w), slope(by_copies)(z, w)
+    for f, v in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, want)), strict=True):
+        same(f, v.numpy())
+
+
+class Keeps(torch.nn.Module):
+    def forward(self, x):
+        self.several = x.exp() * 1, torch.zeros_like(x)
+        self.several[1].add_(x)
+        self.kept = self.several[0]
+        self.part = self.kept[1:]
+        self.part.mul_(x[1:])
+        self.kept.add_(1).unsqueeze_(0)
+        return (self.kept * x).sum()
+
+
+@family("slope", [
+    grad, hessian, jacfwd, jacrev, lambda f: lambda x: jvp(f, (x,), (T,))[1],
+    lambda f: lambda x: vjp(f, x)[0], lambda f: lambda x: vmap(f)(x[None]),
+    lambda f: lambda x: vmap(hessian(f))(x[None]),
+])  # fmt: skip
+def test_what_a_function_computes_it_may_write_to_by_any_name(slope):
+    kept = None
+
+    def f(x):
+        nonlocal kept
+        kept = x.exp() * 1
+        kept[1:].mul_(x[1:])
+        kept.add_(1).unsqueeze_(0)
+        return (kept * x).sum()
+
+    def plain(x):
+        return ((x.exp() * torch.stack([x.new_ones(()), x[1], x[2]]) + 1) * x).sum()
+
+    for function in (f, Keeps()):
+        for _ in range(2):
+            same(slope(function)(point()), slope(plain)(point()).numpy())
 
 
 def test_an_argument_may_be_written_to_and_takes_no_graph():

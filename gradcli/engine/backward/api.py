@@ -282,7 +282,7 @@ def _zeros(value: Any, edge: Any, create_graph: bool) -> Tensor:
 
 def _towards(
     inputs: Sequence[Any], roots: Sequence[Node], cotangents: Sequence[Any],
-    keep: bool, create_graph: bool, cut: Cut = WHOLE,
+    keep: bool, create_graph: bool, cut: Cut = WHOLE, batches: bool = False,
 ) -> list[tuple[Node, Any]]:  # fmt: skip
     """What arrives at each input: its node and the gradient, None where nothing came."""
     edges = _edges(inputs)
@@ -290,35 +290,23 @@ def _towards(
     wanted: dict[Node, Any] = dict.fromkeys(
         e for e in edges if e.__class__ is not Severed and not is_around(e, roots)
     )
-    run(roots, cotangents, keep, create_graph, wanted, cut=cut)
+    run(roots, cotangents, keep, create_graph, wanted, batches=batches, cut=cut)
     return [(e, wanted.get(e)) for e in edges]
 
 
 def grad_of_all(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
-    create_graph: bool, cut: Cut,
+    create_graph: bool, cut: Cut, batches: bool,
 ) -> list[Any]:  # fmt: skip
     """``grad`` for a transform that has run its function: by whatever leads to ``inputs``, up to
     ``cut``.
 
-    The graph is kept; None for an input that nothing arrives at.
+    The graph is kept; None for an input that nothing arrives at. With ``batches`` a weight may be
+    many, a value of ``vmap``, and so is then what arrives.
     """
-    found = _towards(inputs, *start(outputs, weights, create_graph), True, create_graph, cut)
+    begin = start(outputs, weights, create_graph or batches)
+    found = _towards(inputs, *begin, True, create_graph, cut, batches)
     return [_delivered(g, edge, 0, True) for edge, g in found]
-
-
-def grad_of_batches(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], batches: Sequence[Any],
-    create_graph: bool, cut: Cut,
-) -> list[Any]:  # fmt: skip
-    """Gradients for many cotangents in one pass: each of ``batches`` is a value of ``vmap``.
-
-    None for an input that nothing arrives at.
-    """
-    edges = _edges(inputs)
-    wanted: dict[Node, Any] = dict.fromkeys(edges)
-    run(*start(outputs, batches, True), True, create_graph, wanted, batches=True, cut=cut)
-    return [None if e.__class__ is Severed else wanted[e] for e in edges]
 
 
 def _edges(inputs: Sequence[Any]) -> list[Node]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from gradcli.engine.grad_mode import transformed
+from gradcli.engine.grad_mode import Transform, transformed
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
@@ -27,14 +27,20 @@ _MOST = 2000
 
 def refuse_captured(target: Any) -> None:
     """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures."""
+    if not transformed.by:
+        return
     transformed.taken += 1  # a trace has no instruction for what is not refused
     while (outer := getattr(getattr(target, "meta", None), "outer", None)) is not None:
         target = outer  # what it is the data of
     for transform in reversed(transformed.by):
         if any(_same_memory(target, t, own=True) for t in transform.arguments):
             return
+        if _made_inside(transform, target):
+            return
+        # What was detached from an argument is that, though the same memory is captured too.
+        given = any(_same_memory(target, t) for t in transform.arguments)
         function = transform.function
-        if function is not None and any(_same_memory(target, t) for t in captured(function)):
+        if function is not None and any(_same_memory(target, t, given) for t in captured(function)):
             said = "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted"
             said += " to call in-place operation that would mutate a captured Tensor."
             mend = "make the tensor an argument of the function, or write to a clone() of it"
@@ -42,6 +48,17 @@ def refuse_captured(target: Any) -> None:
 
 
 Tensor._refuse_captured = refuse_captured
+
+
+def _made_inside(transform: Transform, target: Any) -> bool:
+    """Whether ``target`` was computed in what runs: the function gave it a name, as ``self.h``."""
+    if transform.since is None:
+        return False
+    if transform.level is not None and getattr(target, "__gradcli_rank__", 1) >= transform.level:
+        return True
+    base = bottom(target)
+    edge = base.edge if base.meta is None or base.meta.base is None else base.meta.base.edge
+    return edge is not None and not edge.leaf and edge.seq in transform.so_far()
 
 
 def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
@@ -63,8 +80,9 @@ def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
 def captured(function: Any) -> Iterator[Any]:
     """The tensors, and what stands for one, that a function can reach by its names.
 
-    Not those in lists and dicts: the function may have put them there itself. What it lent to a
-    module is not captured for that, but where it has it from such a list or dict.
+    Not those in lists and dicts, or in a tuple that an object has: the function may have put them
+    there itself. What it lent to a module is not captured for that, but where it has it from such a
+    list or dict.
     """
     work: list[Any] = [function]
     seen: set[int] = set()
@@ -85,8 +103,11 @@ def captured(function: Any) -> Iterator[Any]:
         elif hasattr(value, "__dict__"):
             for held in vars(value).values():  # a module has dicts of parameters, buffers, modules
                 parts: Any = held.values() if isinstance(held, dict) else (held,)
+                parts = (p for p in parts if lent or not isinstance(p, tuple))
                 work += [part for part in parts if id(part) not in lent]
-        elif lent and isinstance(value, dict | list | tuple):
+        elif isinstance(value, tuple):  # as of ``def outer(*a)``
+            work += value
+        elif lent and isinstance(value, dict | list):
             parts = value.values() if isinstance(value, dict) else value
             yield from (part for part in parts if id(part) in lent)
 

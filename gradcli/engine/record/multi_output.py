@@ -6,14 +6,13 @@ x --> split --> Output 0 --> ...        backward joins what arrives at the outpu
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.grad_mode import current
-from gradcli.engine.graph.node import Cotangents, Extra, Node, Output, Part, keeps_result, more
+from gradcli.engine.graph.node import Cotangents, Extra, Node, Part, keeps_result, more
 from gradcli.engine.record.composite import one_of_several
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.memory_budget import charge_shape
@@ -64,8 +63,7 @@ def together(
         node = Pieces(source, pieces, axis, join)
         more(node).params["called"] = name
         for i, piece in enumerate(pieces):
-            piece.edge = Output(node, i, len(pieces), piece.array.shape, piece.dtype)
-            node.ports[i] = weakref.ref(piece.edge)
+            piece.edge = node.port(i)
     return tuple(one_of_several(piece, name) for piece in pieces)
 
 

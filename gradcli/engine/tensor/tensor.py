@@ -350,7 +350,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     @property
     def mH(self) -> Tensor:
         """The last two dimensions exchanged, and conjugated."""
-        if self.array.ndim == 1:
+        if self.ndim == 1:
             raise bad_dim(
                 "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor."
             )
