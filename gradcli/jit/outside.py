@@ -42,7 +42,8 @@ _TELLING = frozenset((
     "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled",
     "is_inference_mode_enabled", "is_leaf", "_version", "default_rng", "load", "save", "loadtxt",
     "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
-    "get_printoptions", "attrgetter", "methodcaller",
+    "get_printoptions", "attrgetter", "methodcaller", "format", "format_map", "__getattribute__",
+    "__subclasses__",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
@@ -78,6 +79,7 @@ class Outside:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
         self.entries: dict[tuple, Any] = {}
         self.looks = 0  # that found it unchanged
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
@@ -180,10 +182,11 @@ class Outside:
     def _call(self, thing: Any) -> None:
         """A function that is written in C, or a method of an object of such a class."""
         owner = thing.__self__
-        if owner is not None and not isinstance(owner, types.ModuleType | type):
+        bound = owner is not None and not isinstance(owner, types.ModuleType | type)
+        if bound:
             self._stack.append(owner)
-        elif thing.__name__ in _TELLING or not _lasts(
-            thing.__module__ or getattr(owner, "__module__", "")
+        if thing.__name__ in _TELLING or not (
+            bound or _lasts(thing.__module__ or getattr(owner, "__module__", ""))
         ):
             self.reason = f"a call of {thing.__name__}"
 
@@ -223,8 +226,9 @@ class Outside:
     def compare(self, captures: Iterable[tuple[Any, ...]], whole: bool) -> None:
         """Look at large arrays too from now on, but those of tensors that ``captures`` share memory
         with: a program reads these. Where it has one that is computed, or (``whole``) numbers of
-        tensors, or a write is left out, those may be of any; what becomes of NumPy's arrays is not
-        noted."""
+        tensors, or a write is left out, those may be of any; what becomes of NumPy's arrays, such
+        as the ``array`` of a tensor, is not noted."""
+        whole = whole or "array" in self._words
         held = [] if whole else [(t, a) for t in self._kept if (a := _array(t)) is not None]
         large = [(t, a) for t, a in held if a.nbytes > _SMALL]
         flowing: set[int] = set()

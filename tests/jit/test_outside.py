@@ -60,6 +60,10 @@ class C#: k = 2.0 | operator.attrgetter('k')(C#) | C#.k = 3.0 | 0
 k# = 2.0; u# = np.frompyfunc(lambda v: v * k#, 1, 1) | float(u#(2.0)) | k# = 3.0 | 0
 class Q#(dict): values = lambda _: () $q# = Q#(k=2.0) | q#['k'] | q#['k'] = 3.0 | 0
 class M#(int): __slots__ = (); __repr__ = lambda _: '' $q# = [M#(2)] | +q#[0] | q#[0] = M#(3) | 0
+class C#: k = 2.0 | float('{0.k}'.format(C#)) | C#.k = 3.0 | 0
+class C#: k = 2.0 $h# = '{0.k}'.format | float(h#(C#)) | C#.k = 3.0 | 0
+class C#: k = 2.0 $o# = C#() | o#.__getattribute__('k') | C#.k = 3.0 | 0
+w# = gradcli.ones(9000) | (w# * x).sum() * float(w#.array[5]) | w#.fill_(3.0) | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
 """
 
@@ -189,3 +193,10 @@ def test_what_another_thread_writes_during_a_trace_stays(monkeypatch):
 def test_what_is_no_number_array_or_tensor_is_refused(given):
     with pytest.raises(TypeError, match="takes numbers, arrays and tensors"):
         gradcli.compile(lambda x: x)(given)
+
+
+def test_another_function_in_the_place_of_the_wrapped_one():
+    c = gradcli.compile(lambda x: x * 2)
+    assert [c(1.5) for _ in range(3)] == [3.0] * 3
+    c.function = lambda x: x * 5
+    assert [c.value_and_grad(1.5)[1] for _ in range(3)] == [(5.0,)] * 3 and c(1.5) == 7.5
