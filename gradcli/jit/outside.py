@@ -43,11 +43,13 @@ _TELLING = frozenset((
     "is_inference_mode_enabled", "is_leaf", "_version", "default_rng", "load", "save", "loadtxt",
     "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
     "get_printoptions", "attrgetter", "methodcaller", "format", "format_map", "__getattribute__",
-    "__subclasses__",
+    "__subclasses__", "__name__", "__qualname__", "__doc__", "closing", "is_anomaly_enabled",
+    "is_anomaly_check_nan_enabled", "is_warn_always_enabled",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
 _MAKING = frozenset(("__init__", "__new__", "__post_init__"))
+_UNSAID = frozenset(("forward", "keys", "_missing_"))
 _LASTING = frozenset((
     "gradcli", "numpy", "math", "cmath", "operator", "_operator", "functools", "_functools",
     "itertools", "collections", "_collections", "_collections_abc", "typing", "types", "abc",
@@ -56,10 +58,10 @@ _LASTING = frozenset((
 """Whose modules, classes and functions stay what they are, and give the same in every run."""
 _CODE = (
     type, types.ModuleType, types.BuiltinFunctionType, types.FunctionType, types.MethodType,
-    partial, staticmethod, classmethod,
+    partial, staticmethod, classmethod, property,
 )  # fmt: skip
 _FIXED = (
-    *_CODE, types.EllipsisType, range, slice, property, np.ufunc, np.dtype, Operator,
+    *_CODE, types.EllipsisType, range, slice, np.ufunc, np.dtype, Operator,
     dtypes.DType, dtypes.Device, types.MemberDescriptorType,
     type(vars(namedtuple("Pair", "a"))["a"]),
 )  # fmt: skip
@@ -117,13 +119,17 @@ class Outside:
             if not self._stack:  # what is looked up in the end, by all the names that were found
                 for scope in scopes:
                     held = vars(scope)
-                    self._look_up(held, id(scope), self._words)
+                    self._look_up(held, id(scope), {*self._words, "__getattr__"})
+                    # A new name may hide one of a class above.
+                    self.read[id(scope), ""] = partial(_length, held), len(held)
                     if isinstance(scope, type):
                         # What is called without its name: a module's forward, too.
-                        unsaid = {n for n, v in held.items() if n[:2] == "__" and callable(v)}
-                        self._look_up(held, id(scope), (unsaid | {"forward"}) - _MAKING)
-                        # A new name may hide one of a class above.
-                        self.read[id(scope), ""] = partial(_length, held), len(held)
+                        unsaid = {n for n, v in held.items() if n[:2] == "__" and (
+                            callable(v) or isinstance(v, classmethod)
+                        )}  # fmt: skip
+                        self._look_up(held, id(scope), (unsaid | _UNSAID) - _MAKING)
+                        # What is above a class may be another.
+                        self.read[id(scope), "__mro__"] = partial(getattr, scope), scope.__mro__
                         if any(isinstance(held.get(name), classmethod) for name in self._words):
                             self._stack += self._making(scope)
         if self._stack:
@@ -160,12 +166,14 @@ class Outside:
     def _look_up(self, scope: Any, key: int, words: Iterable[str]) -> None:
         """Note what ``scope`` has under each of the names."""
         for name in words:
-            if name not in scope and hasattr(builtins, name):
+            of, at = scope, key
+            if name not in scope and name in vars(builtins):
                 self.read[key, name] = scope.get, None
-            elif name in scope and (key, name) not in self.read:
-                held = scope[name]
-                self.read[key, name] = scope.get, held
-                self._note(held.fget if isinstance(held, property) else held)
+                of, at = vars(builtins), id(builtins)
+            if name in of and (at, name) not in self.read:
+                held = of[name]
+                self.read[at, name] = of.get, held
+                self._note(held)
                 if name == "__exit__":
                     self.reason = "a with block that may catch errors"
 
@@ -194,7 +202,9 @@ class Outside:
         if isinstance(thing, np.ufunc) and not thing.types[0].strip("O->"):
             self.reason = "a function of Python's that NumPy calls"
         if isinstance(thing, partial):
-            self._stack += [thing.args, thing.keywords, thing.func]
+            self._stack += [thing.args, thing.keywords, thing.func, vars(thing)]
+        elif isinstance(thing, property):
+            self._stack.append(thing.fget)
         elif isinstance(thing, staticmethod | classmethod):
             self._stack.append(thing.__func__)
         elif hasattr(type(thing), "register_forward_hook"):  # a module runs the hooks of all, too
@@ -204,7 +214,8 @@ class Outside:
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH
-        self.held.append((thing, found))
+        if not _kind(type(thing))[1]:
+            self.held.append((thing, found))
         self._kept += parts
         for part in parts:
             self._note(part if isinstance(part, _CODE) else type(part))
@@ -261,7 +272,8 @@ class Outside:
                 return None, kept
             cls: Any = type(value)
             if cls in _NUMBERS:
-                parts.append((cls, repr(value)))  # by which -0.0 is not 0
+                # By its text -0.0 is not 0.
+                parts.append((cls, repr(value) if cls in (float, complex) else value))
                 continue
             own: Any = {}
             contains, fixed = _kind(cls)
