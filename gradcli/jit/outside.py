@@ -86,6 +86,7 @@ class Outside:
         self.looks = 0  # that found it unchanged
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
         self.held: list[tuple[Any, Any]] = []
+        self.names: list[tuple[Any, list[str]]] = []
         self.flowing: set[int] | None = None
         """The large arrays, by id, that every program reads in each run; None: there is none."""
         self.grads = False  # whether it may read a tensor's ``grad``
@@ -121,7 +122,7 @@ class Outside:
                     held = vars(scope)
                     self._look_up(held, id(scope), {*self._words, "__getattr__"})
                     # A new name may hide one of a class above.
-                    self.read[id(scope), ""] = partial(_length, held), len(held)
+                    self.names.append((held, [*held]))
                     if isinstance(scope, type):
                         # What is called without its name: a module's forward, too.
                         unsaid = {n for n, v in held.items() if n[:2] == "__" and (
@@ -137,8 +138,10 @@ class Outside:
         if any("grad" in name or name == "step" for name in self._words - {"gradcli"}):
             self.grads = True
             self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
-        graphs = (getattr(thing, "edge", None) for thing in self._kept if _array(thing) is not None)
-        self.records = bool(self.reason) or any(edge is not None for edge in graphs)
+        tensors = [thing for thing in self._kept if isinstance(thing, Tensor)]
+        if any(tensor.__gradcli_rank__ > 1 for tensor in tensors):
+            self.reason = "a value of a transform"
+        self.records = bool(self.reason) or any(tensor.edge is not None for tensor in tensors)
         """Whether something outside may need a gradient."""
 
     def _read(self, f: types.FunctionType) -> None:
@@ -228,7 +231,9 @@ class Outside:
                     return True
         except ValueError:  # of a cell that is empty now
             return True
-        return any(self._print(thing)[0] != held for thing, held in self.held)
+        return any([*scope] != names for scope, names in self.names) or any(
+            self._print(thing)[0] != held for thing, held in self.held
+        )
 
     def prints(self, saved: list[Any]) -> list[Any]:
         """Of all that is held, with all its numbers; ``saved`` is for ``put_back``."""
@@ -282,6 +287,8 @@ class Outside:
                 kept.append(value)
                 parts.append((cls, id(value)))
                 array = _array(value)
+                if isinstance(value, defaultdict):
+                    stack.append((value.default_factory, depth))
                 if cls.__dictoffset__ and not fixed:
                     own = object.__getattribute__(value, "__dict__")
                 if array is not None:
@@ -321,10 +328,6 @@ def put_back(saved: list[Any]) -> None:
             held.update(was)
         elif held.flags.writeable:
             held[...] = was
-
-
-def _length(held: Any, _: str) -> int:
-    return len(held)
 
 
 def _lasts(module: Any) -> bool:

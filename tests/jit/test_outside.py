@@ -7,6 +7,7 @@ and what is looked at afterwards; ``#`` in it is the number of the piece in its 
 from __future__ import annotations
 
 import builtins
+import collections
 import contextlib
 import enum
 import functools
@@ -78,6 +79,7 @@ q# = [] $class C#: close = lambda _: q#.append(1) | closing(C#()).__exit__() or 
 class B#: k = 2.0 $class D#: k = 3.0 $class C#(B#): pass | C#.k | C#.__bases__ = (D#,) | 0
 p# = functools.partial(abs); p#.k = 2.0 | p#.k | p#.k = 3.0 | 0
 k# = 10**5000; q# = [k#] | k# % 7 + q#[0] % 9 | q#[0] = k# = k# + 1 | 0
+d# = defaultdict(lambda: 2.0) | d#.default_factory() | d#.default_factory = lambda: 3.0 | 0
 class C#: pass | len(C#.__name__) | C#.__name__ = 'another' | 0
 def h#(): return 2.0 | len(h#.__name__) | h#.__name__ = 'another' | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
@@ -98,6 +100,7 @@ class World:
             "gradcli": gradcli, "np": np, "cache": functools.cache, "__name__": "of_the_user",
             "functools": functools, "operator": operator, "types": types,
             "Enum": enum.Enum, "closing": contextlib.closing,
+            "defaultdict": collections.defaultdict,
         }  # fmt: skip
         exec("\n".join([*lines, f"def f(x): return x * x * ({terms})"]), self.names)
         self.changes = [change for part in parts for change in part[2].split(";")]
@@ -242,3 +245,43 @@ def test_modes_that_a_function_asks_for(asked, turn):
     finally:
         turn(False)
     assert c(1.5) == 4.5
+
+
+def test_a_name_that_hides_one_above_in_the_place_of_another():
+    above = type("above", (), {"k": 2.0})
+    cls = type("cls", (above,), {"other": 1.0})
+    c = gradcli.compile(lambda x: x * cls.k)
+    assert [c(1.5) for _ in range(3)] == [3.0] * 3
+    del cls.other
+    cls.k = 4.0
+    assert c(1.5) == 6.0
+
+
+@pytest.mark.parametrize("mode", [gradcli.enable_grad, gradcli.no_grad])
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda f, k: gradcli.func.jvp(f, (k,), (k,))[1],
+        lambda f, k: gradcli.func.linearize(f, k)[1](k),
+        lambda f, k: gradcli.func.jacfwd(f)(k),
+        lambda f, k: gradcli.func.vmap(f)(k),
+        lambda f, k: gradcli.func.vmap(lambda v: gradcli.func.jvp(f, (v,), (v,))[1])(k),
+    ],
+)
+def test_values_of_a_transform_around_that_stand_outside(of, mode):
+    def loss(k, compiled):
+        now["k"] = k
+        with mode():
+            return sum(compiled(x) for _ in range(3))
+
+    now, x = {}, gradcli.tensor([0.5, 1.5])
+    given = gradcli.tensor([1.0, 2.0])
+
+    def plain(x):
+        return (x * now["k"] * now["k"]).sum()
+
+    want = of(lambda k: loss(k, plain), given).tolist()
+    compiled = gradcli.compile(plain)
+    for _ in range(2):
+        assert of(lambda k: loss(k, compiled), given).tolist() == want
+        loss(given, compiled)
