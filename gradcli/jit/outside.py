@@ -81,7 +81,6 @@ class Outside:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
         self.entries: dict[tuple, Any] = {}
         self.looks = 0  # that found it unchanged
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
@@ -193,12 +192,10 @@ class Outside:
     def _call(self, thing: Any) -> None:
         """A function that is written in C, or a method of an object of such a class."""
         owner = thing.__self__
-        bound = owner is not None and not isinstance(owner, types.ModuleType | type)
-        if bound:
+        if bound := owner is not None and not isinstance(owner, types.ModuleType | type):
             self._stack.append(owner)
-        if thing.__name__ in _TELLING or not (
-            bound or _lasts(thing.__module__ or getattr(owner, "__module__", ""))
-        ):
+        lasts = bound or _lasts(thing.__module__ or getattr(owner, "__module__", ""))
+        if thing.__name__ in _TELLING or not lasts:
             self.reason = f"a call of {thing.__name__}"
 
     def _hold(self, thing: Any) -> None:
@@ -245,8 +242,9 @@ class Outside:
         tensors, or a write is left out, those may be of any; what becomes of NumPy's arrays, such
         as the ``array`` of a tensor, is not noted."""
         whole = whole or "array" in self._words
-        held = [] if whole else [(t, a) for t in self._kept if (a := _array(t)) is not None]
-        large = [(t, a) for t, a in held if a.nbytes > _SMALL]
+        large = [] if whole else [
+            (t, a) for t in self._kept if (a := _array(t)) is not None and a.nbytes > _SMALL
+        ]  # fmt: skip
         flowing: set[int] = set()
         for one, *_ in captures if large else ():
             mine = [t for t, a in large if np.may_share_memory(a, _array(one))]
