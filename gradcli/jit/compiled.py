@@ -273,12 +273,12 @@ class Compiled:
     def _look(self) -> Outside:
         """What is outside now, with the code that was made for it."""
         outside = self._outside
-        if outside is None or outside.changed() or len(outside.entries) > _MOST:
+        other = outside is None or outside.function is not self.function
+        if other or outside.changed() or len(outside.entries) > _MOST:
             if outside is not None:
                 self._vain = self._vain + 1 if outside.looks < _OFTEN else 0
                 self._rest = min(1 << self._vain, _REST) if self._vain > 2 else 0
             outside = Outside(self.function)
-            outside.read[id(self), "function"] = self.__getattribute__, self.function
             self._outside = None if self._rest > 0 else outside
         outside.looks += 1
         return outside

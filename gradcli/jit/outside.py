@@ -81,6 +81,7 @@ class Outside:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
         self.entries: dict[tuple, Any] = {}
         self.looks = 0  # that found it unchanged
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
@@ -199,6 +200,7 @@ class Outside:
             self.reason = f"a call of {thing.__name__}"
 
     def _hold(self, thing: Any) -> None:
+        cls: Any = type(thing)
         if isinstance(thing, np.ufunc) and not thing.types[0].strip("O->"):
             self.reason = "a function of Python's that NumPy calls"
         if isinstance(thing, partial):
@@ -207,14 +209,14 @@ class Outside:
             self._stack.append(thing.fget)
         elif isinstance(thing, staticmethod | classmethod):
             self._stack.append(thing.__func__)
-        elif hasattr(type(thing), "register_forward_hook"):  # a module runs the hooks of all, too
+        elif hasattr(cls, "register_forward_hook"):  # a module runs the hooks of all, too
             from gradcli.nn.modules.module import EVERYWHERE  # loaded, where there is one
 
             self._stack.append(EVERYWHERE)
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH
-        if not _kind(type(thing))[1]:
+        if not _kind(cls)[1]:  # what stays as it is needs no second look
             self.held.append((thing, found))
         self._kept += parts
         for part in parts:

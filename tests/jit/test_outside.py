@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import collections
 import contextlib
+import copy
 import enum
 import functools
 import operator
@@ -220,6 +221,9 @@ def test_another_function_in_the_place_of_the_wrapped_one():
     assert [c(1.5) for _ in range(3)] == [3.0] * 3
     c.function = lambda x: x * 5
     assert [c.value_and_grad(1.5)[1] for _ in range(3)] == [(5.0,)] * 3 and c(1.5) == 7.5
+    twin = copy.copy(c)
+    twin.function = lambda x: x * 7
+    assert [(twin(1.5), c(1.5)) for _ in range(3)] == [(10.5, 7.5)] * 3
 
 
 def test_what_stands_among_the_builtins(monkeypatch):
