@@ -273,7 +273,8 @@ class Compiled:
     def _look(self) -> Outside:
         """What is outside now, with the code that was made for it."""
         outside = self._outside
-        if outside is None or outside.changed() or len(outside.entries) > _MOST:
+        other = outside is None or outside.function is not self.function
+        if other or outside.changed() or len(outside.entries) > _MOST:
             if outside is not None:
                 self._vain = self._vain + 1 if outside.looks < _OFTEN else 0
                 self._rest = min(1 << self._vain, _REST) if self._vain > 2 else 0
@@ -395,7 +396,7 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         if form is not None or len(dtypes_met) > 1 or not outputs[0].dtype.is_floating_point:
             raise NotTraceable("inputs or results that are not real, or of several types")
         results = [
-            _zeros(trace, v, o.shape) if t is None else t
+            derive.zeros(trace, o, (math.prod(v.shape),) if v.shape else ()) if t is None else t
             for v, row in zip(inputs, derive.directions(trace, inputs, of), strict=True)
             for o, t in zip(of, row, strict=True)
         ]
@@ -410,7 +411,7 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
                 raise NotTraceable("tangents of another type")
         of = outputs if what == "jvp" else grads
         found = derive.push(list(trace.tape), dict(zip(inputs, extra, strict=True)))
-        pushed = [_zeros(trace, o) if (p := found.get(o)) is None else p for o in of]
+        pushed = [derive.zeros(trace, o) if (p := found.get(o)) is None else p for o in of]
         results = [*(outputs if what == "jvp" else [y]), *pushed]
         finish = _finish_jvp(form, len(outputs)) if what == "jvp" else _finish_gradient(
             [True] * count
@@ -431,13 +432,6 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     for v in (*inputs, *extra, *captures):
         v.example = None
     return entry
-
-
-def _zeros(trace: Any, like: Value, shape: tuple | None = None) -> Value:
-    full = tuple(like.shape) if shape is None else (math.prod(like.shape), *shape)
-    if shape is not None and not like.shape:
-        full = tuple(shape)
-    return trace.constant(np.zeros(full, like.dtype.numpy))
 
 
 def _as_output(v: Any, tensors: bool) -> Any:

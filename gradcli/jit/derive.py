@@ -46,10 +46,13 @@ def is_active(ins: Instruction, active: set[Value]) -> bool:
 
 def gradients(trace: Trace, output: Value, cotangent: Any, inputs: Sequence[Value]) -> list:
     """``pull_back`` with zeros where the output does not depend on an input."""
-    return [
-        trace.constant(np.zeros(v.shape, v.dtype.numpy)) if g is None else g
-        for v, g in zip(inputs, pull_back(trace, output, cotangent, inputs), strict=True)
-    ]
+    found = pull_back(trace, output, cotangent, inputs)
+    return [zeros(trace, v) if g is None else g for v, g in zip(inputs, found, strict=True)]
+
+
+def zeros(trace: Trace, like: Value, before: tuple = ()) -> Value:
+    """Zeros of the shape ``before`` + that of ``like``."""
+    return trace.constant(np.zeros((*before, *like.shape), like.dtype.numpy))
 
 
 def pull_back(trace: Trace, output: Value, cotangent: Any, inputs: Sequence[Value]) -> list:

@@ -24,8 +24,12 @@ def with_tensors(function: Callable) -> Callable:
 
 
 def plain(value: Any, tensors: bool) -> Any:
-    """A result as a number, an array or (``tensors``) a Tensor, with memory of its own."""
-    value = as_tensor(value).detach().clone()
+    """A result as a number, an array or (``tensors``) a Tensor, with memory of its own.
+
+    A value of a transform around stays one.
+    """
+    value = as_tensor(value)
+    value = (value if value.__gradcli_rank__ > 1 else value.detach()).clone()
     if tensors:
         return value
     array = np.asarray(value.array)

@@ -297,11 +297,9 @@ class Emitter:
         if op.name == "scatter" and out.dtype is x.dtype:
             text = _index_text(ins.params["index"])
             if text is not None and out.dtype.quick:
-                zeros = (
-                    f"np.zeros({tuple(out.shape)!r}, {self.bind(out.dtype.name, out.dtype.numpy)})"
-                )
-                self.lines.append(f"    {self.names[out]} = {zeros}")
-                self.lines.append(f"    {self.names[out]}[{text}] = {words[0]}")
+                name, dtype = self.names[out], self.bind(out.dtype.name, out.dtype.numpy)
+                self.lines.append(f"    {name} = np.zeros({tuple(out.shape)!r}, {dtype})")
+                self.lines.append(f"    {name}[{text}] = {words[0]}")
                 return ""
         return None
 
@@ -311,12 +309,8 @@ class Emitter:
         if math.prod(out.shape) < _LARGE:
             return ""
         for a in ins.inputs():
-            if (
-                a in self.owned
-                and self.last[a] == place
-                and a.shape == out.shape
-                and a.dtype is out.dtype
-            ):
+            alike = a.shape == out.shape and a.dtype is out.dtype
+            if alike and a in self.owned and self.last[a] == place:
                 self.owned.discard(a)
                 return self.names[a]
         return ""
@@ -331,6 +325,7 @@ class Emitter:
 
     def _returned(self) -> str:
         words, given = [], set()
+        by_out = {ins.out: ins for ins in self.program.instructions}
         for v in self.program.outputs:
             if v.__class__ is Pack:
                 dtype = "float" if v.values[0].dtype is dtypes.float64 else "bool"
@@ -343,16 +338,12 @@ class Emitter:
             if kind == "b":
                 word = f"bool({word})"
             elif not kind:
-                if v.source is None or v in given or not is_fresh(self.by_out[v]):
+                if v.source is None or v in given or not is_fresh(by_out[v]):
                     word = f"np.array({word})"
                 word += "" if v.shape else "[()]"
             given.add(v)
             words.append(word)
         return f"({', '.join(words)},)"
-
-    @property
-    def by_out(self) -> dict[Value, Instruction]:
-        return {ins.out: ins for ins in self.program.instructions}
 
 
 def _listed(words: list[str]) -> str:
@@ -374,9 +365,8 @@ class Block:
         self.last.update((i.args[0], len(group.instructions)) for i in group.sums)
 
     def word(self, a: Any) -> str:
-        return (
-            self.names[a] if a.__class__ is Value and a in self.names else (self.emitter.operand(a))
-        )
+        own = a.__class__ is Value and a in self.names
+        return self.names[a] if own else self.emitter.operand(a)
 
     def lines(self) -> list[str]:
         """One or two lines for each instruction."""
@@ -467,10 +457,8 @@ def _index_text(index: Any) -> str | None:
     for part in index if index.__class__ is tuple else (index,):
         if part.__class__ is slice and _plain(part):
             step = "" if part.step is None else f":{part.step}"
-            words.append(
-                f"{'' if part.start is None else part.start}:"
-                f"{'' if part.stop is None else part.stop}{step}"
-            )
+            start, stop = ("" if end is None else end for end in (part.start, part.stop))
+            words.append(f"{start}:{stop}{step}")
         elif part.__class__ is int or part is None or part is Ellipsis:
             words.append("..." if part is Ellipsis else repr(part))
         else:

@@ -172,6 +172,11 @@ class Writer:
             return word
         return self.computed(f"sitofp i64 {word} to double")
 
+    def alike(self, a: Register, b: Register) -> tuple[str, str, str]:
+        """Two numbers as floats where one of them is, else as whole numbers."""
+        kind = "d" if "d" in (a[0], b[0]) else "i"
+        return kind, self.cast(a, kind), self.cast(b, kind)
+
     def leave(self, test: str, code: int) -> None:
         """End the run with a code where a test holds."""
         away, on = self.fresh("away"), self.fresh("on")
@@ -245,9 +250,8 @@ class Writer:
             results.append(side())
             marks.append(len(self.lines))
             self.say(f"br label %{names[2]}")
-        kind = "d" if "d" in (results[0][0], results[1][0]) else "i"
-        if results[0][0] == results[1][0]:
-            kind = results[0][0]
+        kinds = {kind for kind, _ in results}
+        kind = kinds.pop() if len(kinds) == 1 else "d" if "d" in kinds else "i"
         slot = self.slot(self.fresh("c"), kind)
         for place, mark in reversed(list(enumerate(marks))):
             rest, self.lines = self.lines[mark:], self.lines[:mark]
@@ -263,17 +267,13 @@ class Writer:
             x, y = self.cast(a, "d"), self.cast(b, "d")
             self.leave(self.computed(f"fcmp oeq double {y}, {_double(0.0)}"), 1)
             return "d", self.computed(f"fdiv double {x}, {y}")
-        floats = "d" in (a[0], b[0])
+        kind, x, y = self.alike(a, b)
         if op in (ast.Add, ast.Sub, ast.Mult):
             sign = op.__name__[:3].lower()  # as LLVM calls it
-            if floats:
-                x, y = self.cast(a, "d"), self.cast(b, "d")
-                return "d", self.computed(f"f{sign} double {x}, {y}")
-            x, y = self.cast(a, "i"), self.cast(b, "i")
-            return "i", self.computed(f"{sign} i64 {x}, {y}")
-        if op not in (ast.Mod, ast.FloorDiv) or floats:
+            word = f"f{sign} double" if kind == "d" else f"{sign} i64"
+            return kind, self.computed(f"{word} {x}, {y}")
+        if op not in (ast.Mod, ast.FloorDiv) or kind == "d":
             raise NotNative("such an operation")
-        x, y = self.cast(a, "i"), self.cast(b, "i")
         self.leave(self.computed(f"icmp eq i64 {y}, 0"), 1)
         rest = self.computed(f"srem i64 {x}, {y}")
         # Python rounds towards minus infinity, C towards zero.
@@ -293,11 +293,9 @@ class Writer:
         ordered, signed = _COMPARED.get(node.ops[0].__class__, ("", ""))
         if not ordered:
             raise NotNative("such a comparison")
-        if "d" in (a[0], b[0]):
-            x, y = self.cast(a, "d"), self.cast(b, "d")
-            return "b", self.computed(f"fcmp {ordered} double {x}, {y}")
-        x, y = self.cast(a, "i"), self.cast(b, "i")
-        return "b", self.computed(f"icmp {signed} i64 {x}, {y}")
+        kind, x, y = self.alike(a, b)
+        word = f"fcmp {ordered} double" if kind == "d" else f"icmp {signed} i64"
+        return "b", self.computed(f"{word} {x}, {y}")
 
     def call(self, name: str, given: list) -> Register:
         args = [self.term(a) for a in given]
@@ -310,14 +308,11 @@ class Writer:
             self.bound(found, "olt", math.inf)
             return "d", found
         first = args[0] if args else ("", "")
-        if name == "float" and len(args) == 1:
-            return "d", self.cast(first, "d")
-        if name == "bool" and len(args) == 1:
-            return "b", self.cast(first, "b")
-        if name == "bounded" and first[0] in ("i", "b"):
-            return "i", self.bounded(self.cast(first, "i"))
+        if name in ("float", "bool") and len(args) == 1:
+            kind = "d" if name == "float" else "b"
+            return kind, self.cast(first, kind)
         if name == "bounded":
-            return first
+            return first if first[0] == "d" else ("i", self.bounded(self.cast(first, "i")))
         if name == "whole" and first[0] == "d":
             self.bound(first[1], "ole", float(EXACT))
             return "i", self.computed(f"fptosi double {first[1]} to i64")

@@ -42,11 +42,14 @@ _TELLING = frozenset((
     "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "is_grad_enabled",
     "is_inference_mode_enabled", "is_leaf", "_version", "default_rng", "load", "save", "loadtxt",
     "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
-    "get_printoptions", "attrgetter", "methodcaller",
+    "get_printoptions", "attrgetter", "methodcaller", "format", "format_map", "__getattribute__",
+    "__subclasses__", "__name__", "__qualname__", "__doc__", "closing", "is_anomaly_enabled",
+    "is_anomaly_check_nan_enabled", "is_warn_always_enabled",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
 _MAKING = frozenset(("__init__", "__new__", "__post_init__"))
+_UNSAID = frozenset(("forward", "keys", "_missing_"))
 _LASTING = frozenset((
     "gradcli", "numpy", "math", "cmath", "operator", "_operator", "functools", "_functools",
     "itertools", "collections", "_collections", "_collections_abc", "typing", "types", "abc",
@@ -55,10 +58,10 @@ _LASTING = frozenset((
 """Whose modules, classes and functions stay what they are, and give the same in every run."""
 _CODE = (
     type, types.ModuleType, types.BuiltinFunctionType, types.FunctionType, types.MethodType,
-    partial, staticmethod, classmethod,
+    partial, staticmethod, classmethod, property,
 )  # fmt: skip
 _FIXED = (
-    *_CODE, types.EllipsisType, range, slice, property, np.ufunc, np.dtype, Operator,
+    *_CODE, types.EllipsisType, range, slice, np.ufunc, np.dtype, Operator,
     dtypes.DType, dtypes.Device, types.MemberDescriptorType,
     type(vars(namedtuple("Pair", "a"))["a"]),
 )  # fmt: skip
@@ -78,10 +81,12 @@ class Outside:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
         self.entries: dict[tuple, Any] = {}
         self.looks = 0  # that found it unchanged
         self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
         self.held: list[tuple[Any, Any]] = []
+        self.names: list[tuple[Any, list[str]]] = []
         self.flowing: set[int] | None = None
         """The large arrays, by id, that every program reads in each run; None: there is none."""
         self.grads = False  # whether it may read a tensor's ``grad``
@@ -115,13 +120,17 @@ class Outside:
             if not self._stack:  # what is looked up in the end, by all the names that were found
                 for scope in scopes:
                     held = vars(scope)
-                    self._look_up(held, id(scope), self._words)
+                    self._look_up(held, id(scope), {*self._words, "__getattr__"})
+                    # A new name may hide one of a class above.
+                    self.names.append((held, [*held]))
                     if isinstance(scope, type):
                         # What is called without its name: a module's forward, too.
-                        unsaid = {n for n, v in held.items() if n[:2] == "__" and callable(v)}
-                        self._look_up(held, id(scope), (unsaid | {"forward"}) - _MAKING)
-                        # A new name may hide one of a class above.
-                        self.read[id(scope), ""] = partial(_length, held), len(held)
+                        unsaid = {n for n, v in held.items() if n[:2] == "__" and (
+                            callable(v) or isinstance(v, classmethod)
+                        )}  # fmt: skip
+                        self._look_up(held, id(scope), (unsaid | _UNSAID) - _MAKING)
+                        # What is above a class may be another.
+                        self.read[id(scope), "__mro__"] = partial(getattr, scope), scope.__mro__
                         if any(isinstance(held.get(name), classmethod) for name in self._words):
                             self._stack += self._making(scope)
         if self._stack:
@@ -129,8 +138,10 @@ class Outside:
         if any("grad" in name or name == "step" for name in self._words - {"gradcli"}):
             self.grads = True
             self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
-        graphs = (getattr(thing, "edge", None) for thing in self._kept if _array(thing) is not None)
-        self.records = bool(self.reason) or any(edge is not None for edge in graphs)
+        tensors = [thing for thing in self._kept if isinstance(thing, Tensor)]
+        if any(tensor.__gradcli_rank__ > 1 for tensor in tensors):
+            self.reason = "a value of a transform"
+        self.records = bool(self.reason) or any(tensor.edge is not None for tensor in tensors)
         """Whether something outside may need a gradient."""
 
     def _read(self, f: types.FunctionType) -> None:
@@ -158,12 +169,14 @@ class Outside:
     def _look_up(self, scope: Any, key: int, words: Iterable[str]) -> None:
         """Note what ``scope`` has under each of the names."""
         for name in words:
-            if name not in scope and hasattr(builtins, name):
+            of, at = scope, key
+            if name not in scope and name in vars(builtins):
                 self.read[key, name] = scope.get, None
-            elif name in scope and (key, name) not in self.read:
-                held = scope[name]
-                self.read[key, name] = scope.get, held
-                self._note(held.fget if isinstance(held, property) else held)
+                of, at = vars(builtins), id(builtins)
+            if name in of and (at, name) not in self.read:
+                held = of[name]
+                self.read[at, name] = of.get, held
+                self._note(held)
                 if name == "__exit__":
                     self.reason = "a with block that may catch errors"
 
@@ -180,28 +193,31 @@ class Outside:
     def _call(self, thing: Any) -> None:
         """A function that is written in C, or a method of an object of such a class."""
         owner = thing.__self__
-        if owner is not None and not isinstance(owner, types.ModuleType | type):
+        if bound := owner is not None and not isinstance(owner, types.ModuleType | type):
             self._stack.append(owner)
-        elif thing.__name__ in _TELLING or not _lasts(
-            thing.__module__ or getattr(owner, "__module__", "")
-        ):
+        lasts = bound or _lasts(thing.__module__ or getattr(owner, "__module__", ""))
+        if thing.__name__ in _TELLING or not lasts:
             self.reason = f"a call of {thing.__name__}"
 
     def _hold(self, thing: Any) -> None:
+        cls: Any = type(thing)
         if isinstance(thing, np.ufunc) and not thing.types[0].strip("O->"):
             self.reason = "a function of Python's that NumPy calls"
         if isinstance(thing, partial):
-            self._stack += [thing.args, thing.keywords, thing.func]
+            self._stack += [thing.args, thing.keywords, thing.func, vars(thing)]
+        elif isinstance(thing, property):
+            self._stack.append(thing.fget)
         elif isinstance(thing, staticmethod | classmethod):
             self._stack.append(thing.__func__)
-        elif hasattr(type(thing), "register_forward_hook"):  # a module runs the hooks of all, too
+        elif hasattr(cls, "register_forward_hook"):  # a module runs the hooks of all, too
             from gradcli.nn.modules.module import EVERYWHERE  # loaded, where there is one
 
             self._stack.append(EVERYWHERE)
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH
-        self.held.append((thing, found))
+        if not _kind(cls)[1]:  # what stays as it is needs no second look
+            self.held.append((thing, found))
         self._kept += parts
         for part in parts:
             self._note(part if isinstance(part, _CODE) else type(part))
@@ -214,7 +230,9 @@ class Outside:
                     return True
         except ValueError:  # of a cell that is empty now
             return True
-        return any(self._print(thing)[0] != held for thing, held in self.held)
+        return any([*scope] != names for scope, names in self.names) or any(
+            self._print(thing)[0] != held for thing, held in self.held
+        )
 
     def prints(self, saved: list[Any]) -> list[Any]:
         """Of all that is held, with all its numbers; ``saved`` is for ``put_back``."""
@@ -223,10 +241,12 @@ class Outside:
     def compare(self, captures: Iterable[tuple[Any, ...]], whole: bool) -> None:
         """Look at large arrays too from now on, but those of tensors that ``captures`` share memory
         with: a program reads these. Where it has one that is computed, or (``whole``) numbers of
-        tensors, or a write is left out, those may be of any; what becomes of NumPy's arrays is not
-        noted."""
-        held = [] if whole else [(t, a) for t in self._kept if (a := _array(t)) is not None]
-        large = [(t, a) for t, a in held if a.nbytes > _SMALL]
+        tensors, or a write is left out, those may be of any; what becomes of NumPy's arrays, such
+        as the ``array`` of a tensor, is not noted."""
+        whole = whole or "array" in self._words
+        large = [] if whole else [
+            (t, a) for t in self._kept if (a := _array(t)) is not None and a.nbytes > _SMALL
+        ]  # fmt: skip
         flowing: set[int] = set()
         for one, *_ in captures if large else ():
             mine = [t for t, a in large if np.may_share_memory(a, _array(one))]
@@ -257,7 +277,8 @@ class Outside:
                 return None, kept
             cls: Any = type(value)
             if cls in _NUMBERS:
-                parts.append((cls, repr(value)))  # by which -0.0 is not 0
+                # By its text -0.0 is not 0.
+                parts.append((cls, repr(value) if cls in (float, complex) else value))
                 continue
             own: Any = {}
             contains, fixed = _kind(cls)
@@ -266,6 +287,8 @@ class Outside:
                 kept.append(value)
                 parts.append((cls, id(value)))
                 array = _array(value)
+                if isinstance(value, defaultdict):
+                    stack.append((value.default_factory, depth))
                 if cls.__dictoffset__ and not fixed:
                     own = object.__getattribute__(value, "__dict__")
                 if array is not None:
@@ -305,10 +328,6 @@ def put_back(saved: list[Any]) -> None:
             held.update(was)
         elif held.flags.writeable:
             held[...] = was
-
-
-def _length(held: Any, _: str) -> int:
-    return len(held)
 
 
 def _lasts(module: Any) -> bool:

@@ -136,8 +136,7 @@ class _Simplifier:
             found = np.asarray(ins.op.compute(*given, **ins.params))
         if found.dtype != ins.out.dtype.numpy or found.shape:
             return None
-        out = Value(ins.out.trace, (), ins.out.dtype, const=found)
-        return out
+        return Value(ins.out.trace, (), ins.out.dtype, const=found)
 
 
 def _number(value: Any) -> Any:
@@ -148,11 +147,8 @@ def _number(value: Any) -> Any:
 
 
 def _is(value: Any, number: float) -> bool:
-    return (
-        value.__class__ in (float, int)
-        and value == number
-        and math.copysign(1, value) == (math.copysign(1, number))
-    )
+    same = value.__class__ in (float, int) and value == number
+    return same and math.copysign(1, value) == math.copysign(1, number)
 
 
 def _like(value: Any, out: Value) -> bool:

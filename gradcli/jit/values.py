@@ -59,6 +59,7 @@ _TENSOR_METHODS = frozenset((
 ))  # fmt: skip
 _MEMORY = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like"))
 """Functions that make memory for entries to be written to."""
+_MADE = {"float": scalars.FLOAT, "int": scalars.INT, "bool": scalars.BOOL}
 TENSOR_READ = frozenset(("shape", "ndim", "dtype", "T", "mT"))
 
 
@@ -383,15 +384,12 @@ class Values:
 
     def number_of(self, target: Any, value: Value) -> PyNumber | None:
         """``float(x)``, ``int(x)`` or ``bool(x)`` of a tensor; None for another function."""
-        known = names.NAMES
-        if target not in (known["float"], known["int"], known["bool"]):
-            return None
-        if value.shape or value.dtype not in FLOATS:
+        kind = _kind_made_by(target)
+        if kind and (value.shape or value.dtype not in FLOATS):
             raise NotTraceable("the number of such a tensor")
-        if target is known["float"]:
+        if kind == "float":
             return self.float_of(value)
-        made = scalars.INT if target is known["int"] else scalars.BOOL
-        return self.note(made, (value,), "int" if target is known["int"] else "bool")
+        return self.note(_MADE[kind], (value,), kind) if kind else None
 
     def float_of(self, value: Value) -> PyNumber:
         """A single number of a tensor as Python's float, which that of float64 is already."""
@@ -417,12 +415,9 @@ class Values:
         if target is known["abs"] and not rest:
             return self.note(scalars.ABSOLUTE, (first.value,), "int" if first.kind == "bool" else
                 first.kind)  # fmt: skip
-        if target is known["float"] and not rest:
-            return self.note(scalars.FLOAT, (first.value,), "float")
-        if target is known["int"] and not rest:
-            return self.note(scalars.INT, (first.value,), "int")
-        if target is known["bool"] and not rest:
-            return self.note(scalars.BOOL, (first.value,), "bool")
+        kind = _kind_made_by(target)
+        if kind and not rest:
+            return self.note(_MADE[kind], (first.value,), kind)
         if target is known["pow"] and len(args) == 2:
             return self.numbers("**", *args)
         if target in (known["max"], known["min"]) and len(args) == 2:
@@ -623,6 +618,11 @@ class Values:
                 v is not target and self.behind(v) & views for v in _saved(ins)
             ):
                 raise NotTraceable("a write to a tensor that a rule has saved")
+
+
+def _kind_made_by(target: Any) -> str:
+    """Which kind of number a function of the language makes; empty for another function."""
+    return next((kind for kind in _MADE if target is names.NAMES[kind]), "")
 
 
 def _saved(ins: Instruction) -> Iterator[Any]:

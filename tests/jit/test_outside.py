@@ -6,10 +6,16 @@ and what is looked at afterwards; ``#`` in it is the number of the piece in its 
 
 from __future__ import annotations
 
+import builtins
+import collections
+import contextlib
+import copy
+import enum
 import functools
 import operator
 import random
 import threading
+import types
 from typing import Any
 
 import numpy as np
@@ -60,6 +66,23 @@ class C#: k = 2.0 | operator.attrgetter('k')(C#) | C#.k = 3.0 | 0
 k# = 2.0; u# = np.frompyfunc(lambda v: v * k#, 1, 1) | float(u#(2.0)) | k# = 3.0 | 0
 class Q#(dict): values = lambda _: () $q# = Q#(k=2.0) | q#['k'] | q#['k'] = 3.0 | 0
 class M#(int): __slots__ = (); __repr__ = lambda _: '' $q# = [M#(2)] | +q#[0] | q#[0] = M#(3) | 0
+class C#: k = 2.0 | float('{0.k}'.format(C#)) | C#.k = 3.0 | 0
+class C#: k = 2.0 $h# = '{0.k}'.format | float(h#(C#)) | C#.k = 3.0 | 0
+class C#: k = 2.0 $o# = C#() | o#.__getattribute__('k') | C#.k = 3.0 | 0
+w# = gradcli.ones(9000) | (w# * x).sum() * float(w#.array[5]) | w#.fill_(3.0) | 0
+q# = [2.0] $class C#: k = classmethod(property(lambda _: q#[0])) | C#.k | q#[0] = 3.0 | 0
+q# = [2.0]; d# = {'p': property(lambda _: q#[0])} | d#['p'].fget(0) | q#[0] = 3.0 | 0
+q# = [2.0] $class C#: __class_getitem__ = classmethod(lambda *_: q#[0]) | C#[0] | q#[0] = 3.0 | 0
+m# = types.ModuleType(''); m#.__getattr__ = lambda _: q#[0]; q# = [2] | m#.k | q#[0] = 3; m#.k = 4|0
+class C#: keys = lambda _: q#; __getitem__ = abs $q# = [2]; o# = C#() | sum(dict(o#)) | q#[0] = 3|0
+class E#(Enum): A = 2; B = 3; _missing_ = lambda _: E#(q#[0]) $q# = [2] | E#(7).value | q#[0] = 3|0
+q# = [] $class C#: close = lambda _: q#.append(1) | closing(C#()).__exit__() or 2 | q#.clear() | q#
+class B#: k = 2.0 $class D#: k = 3.0 $class C#(B#): pass | C#.k | C#.__bases__ = (D#,) | 0
+p# = functools.partial(abs); p#.k = 2.0 | p#.k | p#.k = 3.0 | 0
+k# = 10**5000; q# = [k#] | k# % 7 + q#[0] % 9 | q#[0] = k# = k# + 1 | 0
+d# = defaultdict(lambda: 2.0) | d#.default_factory() | d#.default_factory = lambda: 3.0 | 0
+class C#: pass | len(C#.__name__) | C#.__name__ = 'another' | 0
+def h#(): return 2.0 | len(h#.__name__) | h#.__name__ = 'another' | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
 """
 
@@ -76,7 +99,9 @@ class World:
         lines = [line for part in parts for line in part[0].split("$")]
         self.names: dict[str, Any] = {
             "gradcli": gradcli, "np": np, "cache": functools.cache, "__name__": "of_the_user",
-            "functools": functools, "operator": operator,
+            "functools": functools, "operator": operator, "types": types,
+            "Enum": enum.Enum, "closing": contextlib.closing,
+            "defaultdict": collections.defaultdict,
         }  # fmt: skip
         exec("\n".join([*lines, f"def f(x): return x * x * ({terms})"]), self.names)
         self.changes = [change for part in parts for change in part[2].split(";")]
@@ -189,3 +214,78 @@ def test_what_another_thread_writes_during_a_trace_stays(monkeypatch):
 def test_what_is_no_number_array_or_tensor_is_refused(given):
     with pytest.raises(TypeError, match="takes numbers, arrays and tensors"):
         gradcli.compile(lambda x: x)(given)
+
+
+def test_another_function_in_the_place_of_the_wrapped_one():
+    c = gradcli.compile(lambda x: x * 2)
+    assert [c(1.5) for _ in range(3)] == [3.0] * 3
+    c.function = lambda x: x * 5
+    assert [c.value_and_grad(1.5)[1] for _ in range(3)] == [(5.0,)] * 3 and c(1.5) == 7.5
+    twin = copy.copy(c)
+    twin.function = lambda x: x * 7
+    assert [(twin(1.5), c(1.5)) for _ in range(3)] == [(10.5, 7.5)] * 3
+
+
+def test_what_stands_among_the_builtins(monkeypatch):
+    monkeypatch.setattr(builtins, "of_all", 2.0, raising=False)
+    c = gradcli.compile(lambda x: x * of_all)  # noqa: F821
+    assert [c(1.5) for _ in range(3)] == [3.0] * 3
+    monkeypatch.setattr(builtins, "of_all", 4.0)
+    assert c(1.5) == 6.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "turn"),
+    [
+        (gradcli.is_anomaly_enabled, gradcli.autograd.set_detect_anomaly),
+        (gradcli.is_warn_always_enabled, gradcli.set_warn_always),
+    ],
+)
+def test_modes_that_a_function_asks_for(asked, turn):
+    c = gradcli.compile(lambda x: x * (2.0 if asked() else 3.0))
+    turn(True)
+    try:
+        assert [c(1.5) for _ in range(3)] == [3.0] * 3
+    finally:
+        turn(False)
+    assert c(1.5) == 4.5
+
+
+def test_a_name_that_hides_one_above_in_the_place_of_another():
+    above = type("above", (), {"k": 2.0})
+    cls = type("cls", (above,), {"other": 1.0})
+    c = gradcli.compile(lambda x: x * cls.k)
+    assert [c(1.5) for _ in range(3)] == [3.0] * 3
+    del cls.other
+    cls.k = 4.0
+    assert c(1.5) == 6.0
+
+
+@pytest.mark.parametrize("mode", [gradcli.enable_grad, gradcli.no_grad])
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda f, k: gradcli.func.jvp(f, (k,), (k,))[1],
+        lambda f, k: gradcli.func.linearize(f, k)[1](k),
+        lambda f, k: gradcli.func.jacfwd(f)(k),
+        lambda f, k: gradcli.func.vmap(f)(k),
+        lambda f, k: gradcli.func.vmap(lambda v: gradcli.func.jvp(f, (v,), (v,))[1])(k),
+    ],
+)
+def test_values_of_a_transform_around_that_stand_outside(of, mode):
+    def loss(k, compiled):
+        now["k"] = k
+        with mode():
+            return sum(compiled(x) for _ in range(3))
+
+    now, x = {}, gradcli.tensor([0.5, 1.5])
+    given = gradcli.tensor([1.0, 2.0])
+
+    def plain(x):
+        return (x * now["k"] * now["k"]).sum()
+
+    want = of(lambda k: loss(k, plain), given).tolist()
+    compiled = gradcli.compile(plain)
+    for _ in range(2):
+        assert of(lambda k: loss(k, compiled), given).tolist() == want
+        loss(given, compiled)
