@@ -21,7 +21,14 @@ import numpy as np
 from gradcli.engine.backward import hooks
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
-from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
+from gradcli.engine.backward.hooks import (
+    accumulate,
+    after,
+    arrive_at_leaf,
+    arriving,
+    before,
+    of_view,
+)
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
 from gradcli.engine.grad_mode import current, mode, next_number, of_transforms, restore
 from gradcli.engine.graph.level_detach import LevelDetach
@@ -40,7 +47,7 @@ from gradcli.engine.graph.node import (
     verify,
 )
 from gradcli.engine.graph.own_passes import ENDED
-from gradcli.engine.graph.torch_names import shown_edges
+from gradcli.engine.graph.torch_names import shown_edges, shown_view
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.cotangents import cast, fit
@@ -556,13 +563,17 @@ def _pull_watched(
         return (None,) * len(node.edges)
     if hooks and extra is not None and extra.pre_hooks:
         g = before(node, g, recorded)
+    watched = hooks and extra is not None and extra.post_hooks and not _nothing(g)
+    shape = shown_view(node) if watched else None
+    if shape is not None:
+        g = of_view(node, g, shape, recorded)
     if node.foreign or not _nothing(g):
         pulled = _given(node, g, recorded, careful)
     else:
         _pass_by(node, gone)
         pulled = (None,) * len(node.edges)
     extra = node.extra  # an unpack hook may have registered one
-    if extra is not None and extra.post_hooks:
+    if extra is not None and extra.post_hooks and shape is None:
         pulled = after(node, pulled, g, recorded, at_inputs(node, g, mode.passing or ()))
     if mode.inspect is not None:
         mode.inspect.look(node, g, pulled)

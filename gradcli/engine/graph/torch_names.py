@@ -64,3 +64,12 @@ def shown_edges(node: Any) -> Any:
         return params["called_on"]
     shown = facts_of(node).get("edges")
     return node.edges if shown is None else shown(node)
+
+
+def shown_view(node: Any) -> tuple[int, ...] | None:
+    """The shape of what a node shows a view of, where another operator made it; else None."""
+    if node.extra is not None and "called" in node.extra.params:
+        return None
+    viewed = facts_of(node).get("views")
+    found: tuple[int, ...] | None = None if viewed is None else viewed(node)
+    return found
