@@ -21,14 +21,7 @@ import numpy as np
 from gradcli.engine.backward import hooks
 from gradcli.engine.backward.float_errors import ignore
 from gradcli.engine.backward.float_errors import restore as restore_errors
-from gradcli.engine.backward.hooks import (
-    accumulate,
-    after,
-    arrive_at_leaf,
-    arriving,
-    before,
-    of_view,
-)
+from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, Choices, note, taken, watching
 from gradcli.engine.grad_mode import current, mode, next_number, of_transforms, restore
 from gradcli.engine.graph.level_detach import LevelDetach
@@ -546,9 +539,9 @@ def _of_the_user(node: Node) -> bool:
 
 def _pull_watched(
     node: Node, g: Any, gone: Freed | None, recorded: bool, wanted: Any, captured: Sequence[Node],
-    runs: bool, careful: Choices | None, hooks: bool,
+    runs: bool, careful: Choices | None, hooked: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """One node's cotangents, with its ``hooks`` run and its saved values released.
+    """One node's cotangents, its hooks run if ``hooked``, and its saved values released.
 
     ``captured`` are the edges to this node that are wanted: if the node ``runs`` they get what
     arrives, else what the tensors' hooks make of it. That is PyTorch's order.
@@ -556,17 +549,17 @@ def _pull_watched(
     if runs:
         _capture(captured, g, wanted)
     extra = node.extra
-    if hooks and (extra is not None or node.ports is not None):
+    if hooked and (extra is not None or node.ports is not None):
         g = arriving(node, g, recorded)
     if not runs:
         _capture(captured, g, wanted)
         return (None,) * len(node.edges)
-    if hooks and extra is not None and extra.pre_hooks:
+    if hooked and extra is not None and extra.pre_hooks:
         g = before(node, g, recorded)
-    watched = hooks and extra is not None and extra.post_hooks and not _nothing(g)
+    watched = hooked and extra is not None and extra.post_hooks and not _nothing(g)
     shape = shown_view(node) if watched else None
     if shape is not None:
-        g = of_view(node, g, shape, recorded)
+        g = hooks.of_view(node, g, shape, recorded)
     if node.foreign or not _nothing(g):
         pulled = _given(node, g, recorded, careful)
     else:

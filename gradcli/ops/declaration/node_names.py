@@ -66,17 +66,13 @@ def of_product(node: Any) -> str:
 
 def product_viewed(node: Any) -> tuple[int, ...] | None:
     """The shape of the product that PyTorch's node shows a view of; None where it is no view."""
-    name, out = of_product(node), tuple(node.shape)
-    if name == "SqueezeBackward4":
-        return (1, *out)
-    if name != "UnsafeViewBackward0":
+    if of_product(node) not in ("SqueezeBackward4", "UnsafeViewBackward0"):
         return None
-    left, right = _rank(node, 0), _rank(node, 1)
+    left, right, out = _rank(node, 0), _rank(node, 1), tuple(node.shape)
     if 1 in (left, right):
-        return (math.prod(out),)
-    if left == 2:
-        return out
-    return (math.prod(out[: -1 if right == 2 else -2]), *out[-1 if right == 2 else -2 :])
+        return (1, *out) if right == 2 else (math.prod(out),)
+    inner = 1 if right == 2 else 2
+    return out if left == 2 else (math.prod(out[:-inner]), *out[-inner:])
 
 
 def of_index(node: Any) -> str:
