@@ -68,8 +68,7 @@ def shown_edges(node: Any) -> Any:
 
 def shown_view(node: Any) -> tuple[int, ...] | None:
     """The shape of what a node shows a view of, where another operator made it; else None."""
-    if node.extra is not None and "called" in node.extra.params:
-        return None
-    viewed = facts_of(node).get("views")
-    found: tuple[int, ...] | None = None if viewed is None else viewed(node)
+    params = {} if node.extra is None else node.extra.params
+    views = None if "called" in params else facts_of(node).get("views")
+    found: tuple[int, ...] | None = params.get("viewed") if views is None else views(node)
     return found

@@ -528,3 +528,19 @@ def test_the_hook_of_a_third_power_sees_the_square_first():
     out.grad_fn.register_hook(lambda inputs, _: seen.extend(inputs))
     out.sum().backward()
     torch.testing.assert_close(seen, [torch.ones(2, 2) @ x.mT, (x @ x).mT @ torch.ones(2, 2)])
+
+
+@pytest.mark.parametrize("function, seen", [(torch.matmul, [True]), (torch.bmm, [True, True])])
+def test_the_hook_of_a_product_of_halves_sees_what_that_of_floats_does(function, seen):
+    x = torch.ones(2, 2, 2, dtype=torch.float16, requires_grad=True)
+    y = torch.ones(2, 2, 2, dtype=torch.float16, requires_grad=True)
+    out, halves = function(x * 1, y * 1), []
+
+    def first_alone(inputs, outputs):
+        halves.extend(g.dtype is torch.float16 for g in inputs)
+        return (inputs[0] * 0, *inputs[1:])
+
+    out.grad_fn.register_hook(first_alone)
+    out.sum().backward()
+    assert halves == seen and not x.grad.any()
+    assert y.grad.any() == (len(seen) == 2)
