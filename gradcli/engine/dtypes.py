@@ -150,6 +150,15 @@ class Device(str):
         """The number of the device, where it has one."""
         return int(self.partition(":")[2]) if ":" in self else None
 
+    def __enter__(self) -> Device:
+        """Tensors are made there inside ``with``. Raises RuntimeFault (E0905) unless it is cpu."""
+        if self.type != "cpu":
+            raise RuntimeFault("E0905", f"no tensors are made on {self!s} by with", help="cpu")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to take back."""
+
 
 CPU = Device("cpu")
 

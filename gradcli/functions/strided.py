@@ -19,7 +19,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.record.apply import flipped_view, share_memory
-from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.composite import called, lasting, of_its_own
 from gradcli.engine.record.inplace import check_writable, record_entries, views_of, written_twice
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -210,10 +210,10 @@ def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
         )
     else:
         first = second = last = before = width
-        inside = (part(2, size) - part(0, size - 2)) / (2 * width)
+        inside = lasting((part(2, size) - part(0, size - 2)) / (2 * width))
     if edge_order == 1:
-        low = (part(1, 2) - part(0, 1)) / first
-        high = (part(size - 1, size) - part(size - 2, size - 1)) / last
+        low = lasting((part(1, 2) - part(0, 1)) / first)
+        high = lasting((part(size - 1, size) - part(size - 2, size - 1)) / last)
     else:
         low = _end(part(0, 1), part(1, 2), part(2, 3), first, second)
         a, b, c = (part(size - k, size - k + 1) for k in (1, 2, 3))
@@ -225,9 +225,9 @@ def _end(f0: Any, f1: Any, f2: Any, near: Any, far: Any) -> Any:
     """The slope at the first of three points, ``near`` and then ``far`` apart."""
     both = near + far
     return (
-        f0 * -((near + both) / (near * both))
-        + f1 * (both / (near * far))
-        - f2 * (near / (far * both))
+        lasting(f0 * -((near + both) / (near * both)))
+        + lasting(f1 * (both / (near * far)))
+        - lasting(f2 * (near / (far * both)))
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.declaration.node_names import of_einsum
+from gradcli.ops.declaration.node_names import einsum_viewed, of_einsum
 from gradcli.ops.dims import in_rows
 from gradcli.ops.errors import bad_shape, bad_type, bad_value
 from gradcli.ops.kinds import bilinear
@@ -75,7 +75,7 @@ contract: Operator = bilinear(
     numpy="np.einsum({labels}, {0}, {1})",
     pytorch="torch.einsum({labels}, {0}, {1})",
     batching=contracted,
-    node={"name": of_einsum, "operands": {"": ()}},
+    node={"name": of_einsum, "operands": {"": ()}, "views": einsum_viewed},
     public=False,
     cures=cures.TOO_LARGE,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.declaration.node_names import OF_PRODUCT, of_product
+from gradcli.ops.declaration.node_names import OF_PRODUCT, of_product, product_viewed
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_shape
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
@@ -198,7 +198,7 @@ matmul = bilinear(
     batching=multiplied,
     one_dtype=True,
     halves="all",
-    node={"name": of_product, "operands": OF_PRODUCT, "columns": True},
+    node={"name": of_product, "operands": OF_PRODUCT, "views": product_viewed, "columns": True},
     cures=cures.TOO_LARGE,
 )
 

@@ -195,6 +195,13 @@ def test_another_device_is_a_runtime_error():
         torch.zeros(2, device="foo")
 
 
+def test_a_device_is_a_context_on_the_cpu_alone():
+    with torch.device("cpu") as device:
+        assert torch.zeros(2).device == device == torch.device("cpu")
+    with pytest.raises(RuntimeError, match="no tensors are made on meta"), torch.device("meta"):
+        pass
+
+
 def test_a_number_that_scales_halves_is_not_rounded_to_one():
     half = torch.tensor([100.0, 2.0], dtype=torch.float16)
     assert half.div(1e5).tolist() == [0.0010004043579101562, 2.002716064453125e-05]

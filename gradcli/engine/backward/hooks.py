@@ -113,6 +113,16 @@ def after(
     return tuple(parts)
 
 
+def of_view(node: Node, g: Any, shape: tuple[int, ...], recorded: bool) -> Any:
+    """The cotangent of a result that is in PyTorch a view of another one of ``shape``, as the
+    post-hooks of that view leave it."""
+    given, part = shown(g), g.reshape(shape)
+    for hook in list(node.extra.post_hooks.values()):
+        seen = (_as_tensor(part),)
+        (part,) = _all_replaced(hook(seen, given), seen, [shape], recorded, hook)
+    return None if part is None else part.reshape(node.shape)
+
+
 def fitted(node: Node, pulled: Sequence[Any], on: Any) -> list[Any]:
     """What a node's rules gave, in the shapes and types of its inputs; of those ``on`` the way."""
     parts = []

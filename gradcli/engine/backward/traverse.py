@@ -40,7 +40,7 @@ from gradcli.engine.graph.node import (
     verify,
 )
 from gradcli.engine.graph.own_passes import ENDED
-from gradcli.engine.graph.torch_names import shown_edges
+from gradcli.engine.graph.torch_names import shown_edges, shown_view
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.cotangents import cast, fit
@@ -539,9 +539,9 @@ def _of_the_user(node: Node) -> bool:
 
 def _pull_watched(
     node: Node, g: Any, gone: Freed | None, recorded: bool, wanted: Any, captured: Sequence[Node],
-    runs: bool, careful: Choices | None, hooks: bool,
+    runs: bool, careful: Choices | None, hooked: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """One node's cotangents, with its ``hooks`` run and its saved values released.
+    """One node's cotangents, its hooks run if ``hooked``, and its saved values released.
 
     ``captured`` are the edges to this node that are wanted: if the node ``runs`` they get what
     arrives, else what the tensors' hooks make of it. That is PyTorch's order.
@@ -549,20 +549,24 @@ def _pull_watched(
     if runs:
         _capture(captured, g, wanted)
     extra = node.extra
-    if hooks and (extra is not None or node.ports is not None):
+    if hooked and (extra is not None or node.ports is not None):
         g = arriving(node, g, recorded)
     if not runs:
         _capture(captured, g, wanted)
         return (None,) * len(node.edges)
-    if hooks and extra is not None and extra.pre_hooks:
+    if hooked and extra is not None and extra.pre_hooks:
         g = before(node, g, recorded)
+    watched = hooked and extra is not None and extra.post_hooks and not _nothing(g)
+    shape = shown_view(node) if watched else None
+    if shape is not None:
+        g = hooks.of_view(node, g, shape, recorded)
     if node.foreign or not _nothing(g):
         pulled = _given(node, g, recorded, careful)
     else:
         _pass_by(node, gone)
         pulled = (None,) * len(node.edges)
     extra = node.extra  # an unpack hook may have registered one
-    if extra is not None and extra.post_hooks:
+    if extra is not None and extra.post_hooks and shape is None:
         pulled = after(node, pulled, g, recorded, at_inputs(node, g, mode.passing or ()))
     if mode.inspect is not None:
         mode.inspect.look(node, g, pulled)

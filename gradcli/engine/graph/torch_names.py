@@ -64,3 +64,11 @@ def shown_edges(node: Any) -> Any:
         return params["called_on"]
     shown = facts_of(node).get("edges")
     return node.edges if shown is None else shown(node)
+
+
+def shown_view(node: Any) -> tuple[int, ...] | None:
+    """The shape of what a node shows a view of, where another operator made it; else None."""
+    params = {} if node.extra is None else node.extra.params
+    views = None if "called" in params else facts_of(node).get("views")
+    found: tuple[int, ...] | None = params.get("viewed") if views is None else views(node)
+    return found

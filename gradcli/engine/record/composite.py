@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine.dtypes import float16, float32
 from gradcli.engine.grad_mode import mode, no_grad, transformed
 from gradcli.engine.graph.node import Lasting, hooked, more
-from gradcli.engine.graph.torch_names import shown_name
+from gradcli.engine.graph.torch_names import shown_name, shown_view
 from gradcli.engine.tensor.tensor import Plain, Tensor, own_meta
 from gradcli.ops.dims import in_columns, in_format, in_rows, laid_as, suggested_format
 from gradcli.ops.errors import RuntimeFault
@@ -56,6 +56,7 @@ def called(
     if edge is not None and not edge.leaf and mode.grad:
         params = more(edge).params
         params["called"] = name
+        params.pop("viewed", None)
         if turned:
             params["turned"] = True
         if name in _FREED:
@@ -74,7 +75,14 @@ def called(
 def in_float32(function: Any, name: str, *operands: Any, **options: Any) -> Any:
     """``function`` of halves as PyTorch's kernels compute it: rounded once, nothing overflows."""
     wide = [v.to(float32) if getattr(v, "dtype", None) is float16 else v for v in operands]
-    return called(function(*wide, **options).to(float16), name, *operands)
+    found = function(*wide, **options)
+    edge = found.edge if isinstance(found, Plain) else None
+    viewed = None if edge is None else shown_view(edge)
+    name = name if viewed is None else shown_name(edge)
+    rounded = called(found.to(float16), name, *operands)
+    if viewed is not None:
+        more(rounded.edge).params["viewed"] = viewed
+    return rounded
 
 
 def named(function: Any, name: str, doc: str | None) -> Any:

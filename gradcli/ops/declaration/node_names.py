@@ -9,6 +9,7 @@
     dims        a saved dimension is shown as one of several
     turns       of a number and a tensor it takes the tensor first
     edges       those of its node
+    views       the shape of what its node is a view of: its hooks see the gradient of that alone
     backward    of an operator that is linear between its kinks, the node of its recorded gradient,
                 which leads to the input: see ``engine.record.piecewise_linear``
     saves_result  to its result instead
@@ -21,6 +22,7 @@ A node says how the operator was called: ``shape`` of the result, ``edges``, ``e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -41,17 +43,36 @@ def by_dim(plain: str, along: str, several: str | None = None) -> Callable[[Any]
     return name
 
 
+def _rank(node: Any, at: int) -> int:
+    """The rank of an operand of a product, of a constant as the other one tells it."""
+    own, other, out = node.edges[at], node.edges[1 - at], len(node.shape)
+    if own is not None or other is None:
+        return out if own is None else len(own.shape)
+    rank = len(other.shape)
+    return 1 if rank > out else out + (rank == 1)
+
+
 def of_product(node: Any) -> str:
     """PyTorch's node of a product, by the ranks of its operands."""
     if not node.shape:
         return "DotBackward0"
+    left, right = _rank(node, 0), _rank(node, 1)
+    if max(left, right) > 2:
+        return "UnsafeViewBackward0"  # PyTorch folds the stack, multiplies and unfolds it
     if len(node.shape) == 2:
         return "MmBackward0"
-    if len(node.shape) > 2:
-        return "UnsafeViewBackward0"  # PyTorch folds the stack, multiplies and unfolds it
-    left, right = node.edges
-    by_matrix = len(left.shape) == 2 if left is not None else right is None or len(right.shape) == 1
-    return "MvBackward0" if by_matrix else "SqueezeBackward4"
+    return "MvBackward0" if right == 1 else "SqueezeBackward4"
+
+
+def product_viewed(node: Any) -> tuple[int, ...] | None:
+    """The shape of the product that PyTorch's node shows a view of; None where it is no view."""
+    if of_product(node) not in ("SqueezeBackward4", "UnsafeViewBackward0"):
+        return None
+    left, right, out = _rank(node, 0), _rank(node, 1), tuple(node.shape)
+    if 1 in (left, right):
+        return (1, *out) if right == 2 else (math.prod(out),)
+    inner = 1 if right == 2 else 2
+    return out if left == 2 else (math.prod(out[:-inner]), *out[-inner:])
 
 
 def of_index(node: Any) -> str:
@@ -96,10 +117,20 @@ def index_parts(node: Any) -> dict[str, Any]:
     return {"dim": dim, "start": (part.start or 0) % 2**64, "end": end, "step": part.step or 1}
 
 
+def _summed(node: Any) -> set[str]:
+    left, _, out = _params(node).get("labels", "").partition("->")
+    return set(left) - {",", *out}
+
+
 def of_einsum(node: Any) -> str:
     """PyTorch's einsum ends in a view of a matrix product, or in a product of entries."""
-    left, _, out = _params(node).get("labels", "").partition("->")
-    return "MulBackward0" if set(left) - {","} <= set(out) else "ViewBackward0"
+    return "ViewBackward0" if _summed(node) else "MulBackward0"
+
+
+def einsum_viewed(node: Any) -> tuple[int, ...] | None:
+    """As ``product_viewed``: what is summed keeps a dimension until then."""
+    summed = len(_summed(node))
+    return (*node.shape, *(1,) * summed) if summed else None
 
 
 OF_PRODUCT = {

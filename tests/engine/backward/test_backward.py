@@ -210,6 +210,16 @@ def test_a_node_that_saved_nothing_runs_again():
     assert x.grad.tolist() == [2, 2]
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_differences_save_nothing(order):
+    x = leaf([1.0, 4.0, 9.0, 16.0])
+    (slope,) = torch.gradient(x, spacing=2.0, edge_order=order)
+    slope.sum().backward()
+    once = x.grad.clone()
+    slope.sum().backward()
+    assert x.grad.tolist() == (2 * once).tolist() != [0] * 4
+
+
 @pytest.mark.parametrize("write", [
     lambda b, i, a: b.index_add(0, i, a), lambda b, i, a: b.scatter_add(0, i, a),
     lambda b, i, a: b.index_put((i,), a, accumulate=True),

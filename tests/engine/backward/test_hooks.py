@@ -491,3 +491,56 @@ def test_a_hook_sees_the_gradients_of_one_tensor_given_twice_in_their_places(
     out.grad_fn.register_hook(doubled)
     found = grad(out, x, create_graph=recorded)[0].item()
     assert tuple(g.item() for g in seen) == slopes and found == 2 * slopes[0] + slopes[1]
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("function, left, right, seen", [
+    (torch.matmul, (2, 3, 2), (2, 2, 3), (2, 3, 3)),
+    (torch.matmul, (2, 3, 2), (2, 3), (6, 3)),
+    (torch.matmul, (2, 3, 2), (2,), (6,)),
+    (torch.matmul, (2,), (3, 2, 4), (12,)),
+    (torch.matmul, (3, 2), (4, 2, 5), (4, 3, 5)),
+    (torch.matmul, (2,), (2, 3), (1, 3)),
+    (torch.nn.functional.linear, (2, 3, 2), (4, 2), (6, 4)),
+    (lambda x, y: torch.einsum("ij,jk->ki", x, y), (2, 3), (3, 4), (4, 2, 1)),
+    (lambda x, y: torch.einsum("bij,bij->b", x, y), (2, 3, 2), (2, 3, 2), (2, 1, 1)),
+])  # fmt: skip
+def test_the_hook_of_a_product_that_pytorch_views_replaces_the_gradient_of_the_product(
+    function, left, right, seen, recorded
+):
+    x, y = (torch.rand(s, dtype=torch.float64, requires_grad=True) for s in (left, right))
+    out, shapes = function(x, y), []
+    weights = torch.rand(out.shape, dtype=torch.float64)
+
+    def weighted(inputs, outputs):
+        shapes.append([tuple(g.shape) for g in inputs])
+        return tuple(g * weights.reshape(g.shape) for g in inputs)
+
+    out.grad_fn.register_hook(weighted)
+    found = grad(out.sum(), (x, y), create_graph=recorded)
+    torch.testing.assert_close(found, grad((function(x, y) * weights).sum(), (x, y)))
+    assert shapes == [[seen]]
+
+
+def test_the_hook_of_a_third_power_sees_the_square_first():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    out, seen = torch.linalg.matrix_power(x, 3), []
+    out.grad_fn.register_hook(lambda inputs, _: seen.extend(inputs))
+    out.sum().backward()
+    torch.testing.assert_close(seen, [torch.ones(2, 2) @ x.mT, (x @ x).mT @ torch.ones(2, 2)])
+
+
+@pytest.mark.parametrize("function, seen", [(torch.matmul, [True]), (torch.bmm, [True, True])])
+def test_the_hook_of_a_product_of_halves_sees_what_that_of_floats_does(function, seen):
+    x = torch.ones(2, 2, 2, dtype=torch.float16, requires_grad=True)
+    y = torch.ones(2, 2, 2, dtype=torch.float16, requires_grad=True)
+    out, halves = function(x * 1, y * 1), []
+
+    def first_alone(inputs, outputs):
+        halves.extend(g.dtype is torch.float16 for g in inputs)
+        return (inputs[0] * 0, *inputs[1:])
+
+    out.grad_fn.register_hook(first_alone)
+    out.sum().backward()
+    assert halves == seen and not x.grad.any()
+    assert y.grad.any() == (len(seen) == 2)
