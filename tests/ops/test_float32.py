@@ -98,17 +98,38 @@ SPREADS = {
 }
 
 
+def _in_both(function, values):
+    """Value, gradient and second derivative in float64 and in float32."""
+    out = []
+    for dtype in (np.float64, np.float32):
+        x = torch.from_numpy(values.astype(dtype)).requires_grad_()
+        y = function(x)
+        weights = [torch.from_numpy(np.cos(np.arange(v.numel())).astype(dtype)) for v in (y, x)]
+        (g,) = torch.autograd.grad(y.reshape(-1) @ weights[0], x, create_graph=True)
+        (h,) = torch.autograd.grad(g.reshape(-1) @ weights[1], x)
+        assert y.dtype is g.dtype is h.dtype is x.dtype
+        out.append([v.detach().numpy() for v in (y, g, h)])
+    return zip(out[1], out[0], strict=True)
+
+
 @family("name, size, mean", [(n, s, m) for n in SPREADS for s in (6, 300) for m in (1e4, 3e7)])
 def test_spread_beside_a_large_mean_is_that_of_float64_to_the_second_derivative(name, size, mean):
     rng = np.random.default_rng(6)
     values = (mean + rng.normal(size=(3, size))).astype(np.float32)
-    out = []
-    for dtype in (np.float64, np.float32):
-        x = torch.from_numpy(values.astype(dtype)).requires_grad_()
-        y = SPREADS[name](x)
-        weights = [torch.from_numpy(np.cos(np.arange(v.numel())).astype(dtype)) for v in (y, x)]
-        (g,) = torch.autograd.grad(y.reshape(-1) @ weights[0], x, create_graph=True)
-        (h,) = torch.autograd.grad(g.reshape(-1) @ weights[1], x)
-        out.append([v.detach().numpy() for v in (y, g, h)])
-    for found, exact in zip(out[1], out[0], strict=True):
+    for found, exact in _in_both(SPREADS[name], values):
         np.testing.assert_allclose(found, exact, rtol=0, atol=2e-6 * np.abs(exact).max())
+
+
+POWERS = {
+    "lp_pool 2": lambda x: torch.nn.functional.lp_pool1d(x, 2.0, 2),
+    "lp_pool 3": lambda x: torch.nn.functional.lp_pool1d(x, 3.0, 2),
+    "local_response_norm": lambda x: torch.nn.functional.local_response_norm(x.T[None], 2),
+}
+
+
+@family("name, scale", product(POWERS, [1e-24, 1.0, 1e15, 1e22]))
+def test_powers_that_leave_float32_leave_results_that_it_holds(name, scale):
+    values = (scale * np.random.default_rng(6).uniform(0.5, 2.0, (3, 4))).astype(np.float32)
+    for found, exact in _in_both(POWERS[name], values):
+        held = np.finfo(np.float32).smallest_subnormal
+        np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6 * np.abs(exact).max() + 4 * held)

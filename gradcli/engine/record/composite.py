@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import float16, float32
+from gradcli.engine.dtypes import float16, float32, float64
 from gradcli.engine.grad_mode import mode, no_grad, transformed
 from gradcli.engine.graph.node import Lasting, hooked, more
 from gradcli.engine.graph.torch_names import shown_name, shown_view
@@ -83,6 +83,11 @@ def in_float32(function: Any, name: str, *operands: Any, **options: Any) -> Any:
     if viewed is not None:
         more(rounded.edge).params["viewed"] = viewed
     return rounded
+
+
+def in_double(x: Any) -> Any:
+    """``x``, of halves or singles in double precision: their powers overflow, or are 0."""
+    return x.to(float64) if x.dtype in (float16, float32) else x
 
 
 def named(function: Any, name: str, doc: str | None) -> Any:

@@ -16,6 +16,7 @@ from gradcli.engine.record.composite import (
     bottom,
     called,
     formatted,
+    in_double,
     in_float32,
     of_its_own,
     rowwise,
@@ -449,19 +450,19 @@ def local_response_norm(
         raise bad_value(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
     if not input.numel():
         return input
-    if input.dtype is float16:  # whose squares overflow from 256 on
-        given = {"size": size, "alpha": alpha, "beta": beta, "k": k}
-        return in_float32(local_response_norm, "DivBackward0", input, **given)
     _, c, *rest = input.shape
     before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
-    squares = pad(input * input, (0, 0) * len(rest) + (before, after))
+    own = in_double(input)
+    squares = pad(own * own, (0, 0) * len(rest) + (before, after))
     if input.dtype.is_complex:
         check_floating(input, "avg_pool2d", True)
     places = ((slice(None), slice(i, i + c)) for i in range(before + after + 1))
     first, *others = (_O["getitem"](squares, place) for place in places)
     total = sum(others, first)
     mean = total / size if input.dtype.kind > 1 else total // size  # as PyTorch's pools
-    return input / (k + alpha * mean) ** beta
+    below = (k + alpha * mean) ** beta
+    out = own / below
+    return out if own is input else called(out.to(input.dtype), "DivBackward0", input, below)
 
 
 may_be("same", linear)

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.sampling import rand
-from gradcli.engine.dtypes import float16, int64
+from gradcli.engine.dtypes import int64
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.arguments import Asked, Sized
 from gradcli.engine.record.composite import (
     by_element,
     called,
     formatted,
-    in_float32,
+    in_double,
     is_batch,
     named,
     of_its_own,
@@ -310,15 +310,14 @@ def _lp_pool(
         size = _O["abs"](input) if norm_type > 0 else -_O["abs"](input)
         most = _max_pool(size, kernel_size, stride, ceil_mode=ceil_mode, _rank=_rank)
         return most if norm_type > 0 else -most
-    if input.dtype is float16:  # whose squares overflow from 256 on
-        given = norm_type, kernel_size, stride, ceil_mode
-        return in_float32(_lp_pool, "PowBackward0", input, *given, _rank=_rank)
     count = math.prod(each(kernel_size, _rank, "kernel_size"))
-    sums = _avg_pool(input**norm_type, kernel_size, stride, 0, ceil_mode, _rank=_rank) * count
+    own = in_double(input)
+    sums = _avg_pool(own**norm_type, kernel_size, stride, 0, ceil_mode, _rank=_rank) * count
     # A sum of 0 has slope 0. By products, not by a choice: the slope at infinity has to stay NaN.
     none = (sums.detach() == 0).to(sums.dtype)
     out = (sums * (1 - none) + none) ** (1.0 / norm_type)
-    return called(out - none if norm_type > 0 else out + none / (1 - none), "PowBackward0", sums)
+    out = out - none if norm_type > 0 else out + none / (1 - none)
+    return called(out if own is input else out.to(input.dtype), "PowBackward0", sums)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = in_ranks(_lp_pool, 1, 2, 3)
