@@ -357,7 +357,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
         raise bad_value(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
-    scaled = O["where"](size > maxnorm, input * (maxnorm / (size + 1e-7)), input)
+    scaled = O["where"](size > maxnorm, input / (size + 1e-7) * maxnorm, input)
     return called(rowwise(scaled), "RenormBackward0", input)
 
 

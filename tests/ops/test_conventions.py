@@ -716,6 +716,16 @@ def test_slices_that_renorm_leaves_as_they_are_move_as_they_are():
         np.testing.assert_array_equal(moved, along)
 
 
+def test_a_slice_scaled_down_moves_in_both_modes_where_its_square_leaves_the_floats():
+    for dtype, scale in ((torch.float32, 1e25), (torch.float64, 1e170)):
+        x = torch.tensor([[3.0, 4.0, 12.0]], dtype=dtype) * scale
+        for f in (lambda x: torch.renorm(x, 2, 0, 0.5), lambda x: torch.nn.functional.normalize(x)):
+            exact = torch.func.jacrev(f)(x / scale).double()
+            for mode in (torch.func.jacfwd, torch.func.jacrev):
+                found = mode(f)(x) * scale
+                np.testing.assert_allclose(found.double(), exact, rtol=1e-5)
+
+
 def test_slopes_of_a_norm_of_low_order_beside_entries_of_other_sizes():
     for dtype, size, rtol in ((torch.float32, 1e30, 1e-5), (torch.float64, 1e200, 1e-12)):
         x = torch.tensor([1 / size, -1.0, size], dtype=dtype)
