@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import promote_types, uint8
+from gradcli.engine.dtypes import float16, promote_types, uint8
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import (
     called,
+    in_float32,
     is_batch,
     laid_like,
     named,
@@ -355,6 +356,8 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
         raise bad_value("renorm: non-positive-norm not supported")
     if not maxnorm >= 0:
         raise bad_value(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.dtype is float16:  # which the inverse of a small norm leaves
+        return in_float32(renorm, "RenormBackward0", input, p=p, dim=dim, maxnorm=maxnorm)
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
     scaled = O["where"](size > maxnorm, input / (size + 1e-7) * maxnorm, input)

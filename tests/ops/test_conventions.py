@@ -724,6 +724,11 @@ def test_a_slice_scaled_down_moves_in_both_modes_where_its_square_leaves_the_flo
             for mode in (torch.func.jacfwd, torch.func.jacrev):
                 found = mode(f)(x) * scale
                 np.testing.assert_allclose(found.double(), exact, rtol=1e-5)
+    for row in ([6e4, 5e4], [1e-6, 2e-6]):  # a length, and its inverse, that are no halves
+        x = torch.tensor([row], dtype=torch.float16)
+        f = lambda x, most=row[0] / 2: torch.renorm(x, 2, 0, most)  # noqa: E731
+        for mode in (torch.func.jacfwd, torch.func.jacrev):
+            np.testing.assert_allclose(mode(f)(x), mode(f)(x.float()), rtol=2e-3)
 
 
 def test_slopes_of_a_norm_of_low_order_beside_entries_of_other_sizes():
