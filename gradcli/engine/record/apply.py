@@ -374,7 +374,9 @@ def _save(
         # Few programs set such hooks: the others do without the module.
         from gradcli.engine.record.saved_tensor_hooks import Packed
 
-        node.saved = Packed(node)
+        packed = Packed(node)
+        packed.pack(node)
+        node.saved = packed
         if "out" in wanted and out.meta is None:  # what hooks keep sees writes to the result
             out.meta, node.extra.out_meta = Meta(node.extra.out_meta.version), None
 

@@ -62,7 +62,7 @@ def by_name(name: str, node: Node) -> Any:
         saves = f"; it has {', '.join(known)}" if known else ""
         raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}{saves}")
     word = name.removeprefix(_SAVED)
-    operands = _operands(node)
+    operands = operand_words(node)
     if node.saved.__class__ is Freed and word in (*operands, _result(node.op)):
         raise freed(node)
     if word == _result(node.op):
@@ -125,7 +125,7 @@ def saved_names(node: Node) -> list[str]:
     given = params.get("called_on", ()) if composed else node.edges
     words = {
         w
-        for w, n, e in zip(_operands(node), op.inputs, node.edges, strict=False)
+        for w, n, e in zip(operand_words(node), op.inputs, node.edges, strict=False)
         if n in read and e in given and not (composed and e is None)
     }
     if any("out" in names for names, e in zip(op.saves, node.edges, strict=False) if e is not None):
@@ -144,7 +144,7 @@ def _result(op: Operator) -> str:
     return str(op.node.get("result", "result"))
 
 
-def _operands(node: Node) -> tuple[str, ...]:
+def operand_words(node: Node) -> tuple[str, ...]:
     """PyTorch's words for the operands, in our order."""
     words = facts_of(node).get("operands", {})
     result: tuple[str, ...] = words.get(shown_name(node), words.get("", _OPERANDS))
@@ -153,18 +153,15 @@ def _operands(node: Node) -> tuple[str, ...]:
 
 def _place(node: Node, word: str) -> int:
     """Which saved value an operand is: of 2*x, where Python asks x, the number is the other."""
-    place = _operands(node).index(word)
+    place = operand_words(node).index(word)
     return 1 - place if node.only == 1 and "turns" in facts_of(node) else place
 
 
 def _operand(node: Node, place: int) -> Any:
     value = node.saved[place] if node.saved else None
-    if value is None:
-        return None
-    if is_number(value):
-        return value if _operands(node)[1:] == ("exponent",) else constant(value)
     if isinstance(value, Plain):
         if value.meta is not None:
             verify(node, place, value)
         return value
-    return constant(value)
+    exponent = is_number(value) and operand_words(node)[1:] == ("exponent",)
+    return value if value is None or exponent else constant(value)
