@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 from gradcli.engine import source_location
 from gradcli.engine.grad_mode import mode, unrecorded
 from gradcli.engine.graph.node import Freed, Node, freed
-from gradcli.engine.record.saved_values import operand_words
+from gradcli.engine.graph.torch_names import operand_words
 from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, constant, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
@@ -93,15 +93,15 @@ class Packed:
         places = sorted(range(last - 1, -1, -1), key=lambda place: words[place : place + 1])
         self.order = (*places, last)
 
-    def pack(self, node: Node) -> None:
-        """Give all tensors to the pack hook."""
+    def packed(self, node: Node) -> Packed:
+        """The same, once the pack hook was given all tensors."""
         for place in self.order:
             value = self.entries[place]
             if isinstance(value, Tensor):
                 self.entries[place] = PackedTensor(value, value.edge)
         if self.entries[-1] is not None:
-            out = wrap(self.entries[-1], node.dtype, node)
-            self.entries[-1] = PackedTensor(out, None)
+            self.entries[-1] = PackedTensor(wrap(self.entries[-1], node.dtype, node), None)
+        return self
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -190,11 +190,10 @@ class SavedTensor:
 class saved_tensors_hooks:
     """Inside, what graphs save goes through ``pack_hook`` and comes back through ``unpack_hook``.
 
-    ``pack_hook(tensor)`` may give anything, ``unpack_hook`` makes the tensor of it again: it has to
-    give the same values, as which of them a rule reads, operands or result, need not be PyTorch's
-    choice. The innermost pair holds. A backward pass raises RuntimeFault (E0407) where it is given
-    another shape, or complex numbers for real ones or the reverse; (E0402) for memory of the saved
-    tensor which was written to since, as without hooks. PyTorch computes with what is there.
+    ``pack_hook(tensor)`` may give anything, ``unpack_hook`` makes the same tensor of it again: a
+    rule may read the result where PyTorch's reads an operand. The innermost pair holds. A backward
+    pass raises RuntimeFault, where PyTorch computes with what it has: (E0407) of another shape or
+    with complex for real numbers, (E0402) of the saved memory that was written to since.
 
     Example:
         >>> import gradcli
