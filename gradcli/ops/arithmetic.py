@@ -185,6 +185,7 @@ lerp_tensor = composite(
     dtypes="promote",
     doc="From x to y, by z of the way.",
     grad_name="LerpBackward1",
+    node={"operands": {"": ("self", "end", "weight")}},
     public=False,
 )
 neg = linear(

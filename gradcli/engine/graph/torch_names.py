@@ -33,6 +33,13 @@ def shown_name(node: Any) -> str:
     return type(node).__name__ if special is None else str(special(node))
 
 
+def operand_words(node: Any) -> tuple[str, ...]:
+    """PyTorch's words for the operands, in our order."""
+    words = facts_of(node).get("operands", {})
+    result: tuple[str, ...] = words.get(shown_name(node), words.get("", ("self", "other")))
+    return result
+
+
 _dressed: dict[tuple[type, str], type] = {}
 
 

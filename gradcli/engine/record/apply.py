@@ -374,7 +374,7 @@ def _save(
         # Few programs set such hooks: the others do without the module.
         from gradcli.engine.record.saved_tensor_hooks import Packed
 
-        node.saved = Packed(node)
+        node.saved = Packed(node).packed(node)
         if "out" in wanted and out.meta is None:  # what hooks keep sees writes to the result
             out.meta, node.extra.out_meta = Meta(node.extra.out_meta.version), None
 

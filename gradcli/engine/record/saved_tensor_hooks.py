@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 from gradcli.engine import source_location
 from gradcli.engine.grad_mode import mode, unrecorded
 from gradcli.engine.graph.node import Freed, Node, freed
+from gradcli.engine.graph.torch_names import operand_words
 from gradcli.engine.tensor.storage import Meta, Version
 from gradcli.engine.tensor.tensor import Tensor, constant, wrap
 from gradcli.engine.undo_log import current_log, open_log, owner_of
@@ -25,13 +26,13 @@ from gradcli.ops.operator import is_number
 class PackedTensor:
     """One tensor as the pack hook left it, with its place in the graph."""
 
-    __slots__ = ("dtype", "edge", "packed", "then", "unpack", "version")
+    __slots__ = ("dtype", "edge", "packed", "sizes", "then", "unpack", "version")
 
     def __init__(
         self, value: Tensor, edge: Node | None, hooks: tuple[Any, Any] | None = None
     ) -> None:
         pack, self.unpack = hooks or mode.saving[-1]
-        self.dtype = value.dtype
+        self.dtype, self.sizes = value.dtype, value.shape
         self.edge = edge
         version = self.version = value._meta().version
         self.then = version.number
@@ -47,13 +48,18 @@ class PackedTensor:
     def tensor(self) -> Tensor:
         """What the unpack hook makes of it, in its place in the graph.
 
-        Raises TypeFault (E0407), RuntimeFault (E0402) where its memory was written to since.
+        Raises TypeFault (E0407), RuntimeFault (E0407) where it has another shape, or complex
+        numbers for real ones, (E0402) where its memory was written to since.
         """
         found = self.unpack(self.packed)
         if not isinstance(found, Tensor):
             said = "Output of saved tensor unpack_hook expected to be a Tensor but got result of"
             mend = "unpack gives back the tensor that pack was given"
             raise TypeFault("E0407", f"{said} type {type(found).__name__}", help=mend)
+        if (found.dtype.is_complex, found.shape) != (self.dtype.is_complex, self.sizes):
+            said = f"unpack_hook gave {found.dtype} of shape {list(found.shape)} in the place of"
+            said += f" {self.dtype} of shape {list(self.sizes)}"
+            raise RuntimeFault("E0407", said, help="unpack what has the shape that pack was given")
         if found.meta is not None and found.meta.version is self.version:
             refuse_written(self.version, self.then)
         told = found.meta is None or found.meta.version.number == self.then
@@ -74,29 +80,28 @@ def refuse_written(version: Version, then: int) -> None:
 class Packed:
     """A node's saved values, some of them packed; it reads like the tuple it stands for.
 
-    Hooks see the second operand before the first, as with PyTorch: it is the first one's rule that
-    needs it.
+    Hooks see operands in the order of PyTorch's words for them, the second before the first where
+    these are "other" and "self"; then the result.
     """
 
-    __slots__ = ("entries",)
-
-    entries: list[Any]
+    __slots__ = ("entries", "order")
 
     def __init__(self, node: Node) -> None:
-        *inputs, out = node.saved
-        entries = [
-            PackedTensor(v, v.edge) if isinstance(v, Tensor) else v for v in reversed(inputs)
-        ][::-1]
-        if out is not None:
-            out = PackedTensor(wrap(out, node.dtype, node), None)
-        self.entries = [*entries, out]
-
-    @classmethod
-    def of(cls, saved: tuple[Any, ...]) -> Packed:
         """The same values, none of them packed yet."""
-        packed = object.__new__(cls)
-        packed.entries = list(saved)
-        return packed
+        self.entries: list[Any] = list(node.saved)
+        words, last = operand_words(node), len(self.entries) - 1
+        places = sorted(range(last - 1, -1, -1), key=lambda place: words[place : place + 1])
+        self.order = (*places, last)
+
+    def packed(self, node: Node) -> Packed:
+        """The same, once the pack hook was given all tensors."""
+        for place in self.order:
+            value = self.entries[place]
+            if isinstance(value, Tensor):
+                self.entries[place] = PackedTensor(value, value.edge)
+        if self.entries[-1] is not None:
+            self.entries[-1] = PackedTensor(wrap(self.entries[-1], node.dtype, node), None)
+        return self
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -106,13 +111,11 @@ class Packed:
         if entry.__class__ is not PackedTensor:
             return entry
         tensor = entry.tensor()
-        last = place in (-1, len(self.entries) - 1)
-        return tensor.to(entry.dtype).array if last else tensor
+        return tensor.to(entry.dtype).array if place in (-1, self.order[-1]) else tensor
 
     def __iter__(self) -> Iterator[Any]:
-        out = len(self.entries) - 1
-        found = [self[i] for i in reversed(range(out))]
-        return iter((*found[::-1], self[out]))
+        found = {place: self[place] for place in self.order}
+        return iter([found[place] for place in range(len(found))])
 
 
 class SavedTensor:
@@ -177,7 +180,7 @@ class SavedTensor:
         mode.watching = True
         packed = PackedTensor(value.detach(), self.edge, (pack_hook, unpack_hook))
         if not hasattr(node.saved, "entries"):
-            node.saved = Packed.of(node.saved)
+            node.saved = Packed(node)
         before = node.saved.entries[self.place]
         if not is_number(before):
             again = (packed, before[1], Version(), 0) if isinstance(before, tuple) else packed
@@ -187,9 +190,10 @@ class SavedTensor:
 class saved_tensors_hooks:
     """Inside, what graphs save goes through ``pack_hook`` and comes back through ``unpack_hook``.
 
-    ``pack_hook(tensor)`` may give anything, ``unpack_hook`` makes the tensor of it again. The
-    innermost pair holds. A backward pass that is given memory of the saved tensor which was written
-    to since raises RuntimeFault (E0402), as without hooks; PyTorch computes with what is there.
+    ``pack_hook(tensor)`` may give anything, ``unpack_hook`` makes the same tensor of it again: a
+    rule may read the result where PyTorch's reads an operand. The innermost pair holds. A backward
+    pass raises RuntimeFault, where PyTorch computes with what it has: (E0407) of another shape or
+    with complex for real numbers, (E0402) of the saved memory that was written to since.
 
     Example:
         >>> import gradcli

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.engine.graph.node import Freed, Node, freed, more, verify
-from gradcli.engine.graph.torch_names import facts_of, shown_edges, shown_name
+from gradcli.engine.graph.torch_names import facts_of, operand_words, shown_edges, shown_name
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Plain, constant, wrap
 from gradcli.ops.declaration.node_names import OF_INDEX
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gradcli.engine.record.saved_tensor_hooks import SavedTensor
 
 _SAVED = "_saved_"
-_OPERANDS = ("self", "other")
 _OURS = frozenset((
     "atol", "dtype", "index", "indices", "inverse", "labels", "memory_format", "norm", "numbers",
     "once", "onward", "rtol", "shape",
@@ -37,14 +36,12 @@ _properties: dict[str, property] = {}
 def saved_properties(op: Operator) -> dict[str, Any]:
     """What an operator's node class has for this: a property for every name that one of its nodes
     may have, and a ``__dir__`` that shows those that the node has."""
-    tensors = {*_OPERANDS, _result(op)}.union(*op.node.get("operands", {}).values())
+    tensors = {"self", "other", _result(op)}.union(*op.node.get("operands", {}).values())
     words = tensors.union(op.params, op.node.get("saved", ()), ("self_sym_sizes",))
     words.update(OF_INDEX if op.by_index else op.node.get("words", {}).values())
-    for word in words:
-        name = _SAVED + word
-        if name not in _properties:
-            _properties[name] = property(partial(by_name, name))
-    found: dict[str, Any] = {_SAVED + word: _properties[_SAVED + word] for word in words}
+    found: dict[str, Any] = {}
+    for name in (_SAVED + word for word in words):
+        found[name] = _properties.setdefault(name, property(partial(by_name, name)))
     for word in tensors:
         found["_raw" + _SAVED + word] = property(partial(_raw, _SAVED + word))
     return found | {"__dir__": _attributes}
@@ -62,7 +59,7 @@ def by_name(name: str, node: Node) -> Any:
         saves = f"; it has {', '.join(known)}" if known else ""
         raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}{saves}")
     word = name.removeprefix(_SAVED)
-    operands = _operands(node)
+    operands = operand_words(node)
     if node.saved.__class__ is Freed and word in (*operands, _result(node.op)):
         raise freed(node)
     if word == _result(node.op):
@@ -125,7 +122,7 @@ def saved_names(node: Node) -> list[str]:
     given = params.get("called_on", ()) if composed else node.edges
     words = {
         w
-        for w, n, e in zip(_operands(node), op.inputs, node.edges, strict=False)
+        for w, n, e in zip(operand_words(node), op.inputs, node.edges, strict=False)
         if n in read and e in given and not (composed and e is None)
     }
     if any("out" in names for names, e in zip(op.saves, node.edges, strict=False) if e is not None):
@@ -144,27 +141,17 @@ def _result(op: Operator) -> str:
     return str(op.node.get("result", "result"))
 
 
-def _operands(node: Node) -> tuple[str, ...]:
-    """PyTorch's words for the operands, in our order."""
-    words = facts_of(node).get("operands", {})
-    result: tuple[str, ...] = words.get(shown_name(node), words.get("", _OPERANDS))
-    return result
-
-
 def _place(node: Node, word: str) -> int:
     """Which saved value an operand is: of 2*x, where Python asks x, the number is the other."""
-    place = _operands(node).index(word)
+    place = operand_words(node).index(word)
     return 1 - place if node.only == 1 and "turns" in facts_of(node) else place
 
 
 def _operand(node: Node, place: int) -> Any:
     value = node.saved[place] if node.saved else None
-    if value is None:
-        return None
-    if is_number(value):
-        return value if _operands(node)[1:] == ("exponent",) else constant(value)
     if isinstance(value, Plain):
         if value.meta is not None:
             verify(node, place, value)
         return value
-    return constant(value)
+    exponent = is_number(value) and operand_words(node)[1:] == ("exponent",)
+    return value if value is None or exponent else constant(value)

@@ -51,6 +51,45 @@ def test_what_unpack_gives_must_be_a_tensor():
     assert fault.value.code == "E0407"
 
 
+@family("unpack", [
+    lambda t: t[:1], lambda t: t.sum(), lambda t: t[None], lambda t: t.to(torch.complex128),
+])  # fmt: skip
+def test_what_unpack_gives_has_the_shape_and_the_kind_of_what_was_packed(unpack):
+    for function in (torch.prod, torch.std, torch.exp, lambda x: x * 1 * x, torch.special.entr):
+        for recorded in (False, True):
+            x = leaf(0.5, 2.0)
+            with graph.saved_tensors_hooks(lambda t: t, unpack):
+                y = function(x).sum()
+            with pytest.raises(RuntimeError, match="in the place of") as fault:
+                torch.autograd.grad(y, x, create_graph=recorded)
+            assert fault.value.code == "E0407"
+
+
+@family("function, order", [
+    (lambda x, y, w: x * y, "yx"), (lambda x, y, w: x / y, "yx"), (lambda x, y, w: x.dot(y), "xy"),
+    (lambda x, y, w: x.logaddexp(y), "yx"), (lambda x, y, w: x.expand(2, 2).mv(y), "xy"),
+    (lambda x, y, w: x.expand(2, 2) @ y.expand(2, 2), "yx"), (lambda x, y, w: x**y, "yx="),
+    (torch.lerp, "yxw"), (torch.addcmul, "yw"),
+])  # fmt: skip
+def test_operands_are_packed_and_unpacked_in_the_order_of_pytorchs_words(function, order):
+    """The result comes last; "self" after "other" and before "tensor" and "vec"."""
+    given, packed, unpacked = {"x": leaf(2.0, 3), "y": leaf(5.0, 7), "w": leaf(11.0, 13)}, [], []
+    names = {t.flatten()[0].item(): name for name, t in given.items()}
+
+    def pack(t):
+        packed.append(names.get(t.flatten()[0].item(), "="))
+        return t
+
+    def unpack(t):
+        unpacked.append(names.get(t.flatten()[0].item(), "="))
+        return t
+
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = function(*given.values())
+    y.sum().backward()
+    assert "".join(packed) == "".join(unpacked) == order
+
+
 def test_an_output_packed_as_itself_is_no_cycle():
     gc.collect()
     gc.disable()

@@ -191,7 +191,13 @@ def test_gradients_of_what_lies_in_rows_have_a_flat_view(name):
 
 def test_a_linear_map_of_stacks_is_a_view_of_one_of_rows():
     x, w = torch.rand(2, 5, 3), torch.rand(4, 3, requires_grad=True)
-    y = F.linear(x, w, torch.ones(4))
-    assert y.grad_fn.name() == "ViewBackward0" and y._base.shape == (10, 4)
-    assert y.grad_fn.next_functions[0][0].name() == "AddmmBackward0"
+    for given in ((x, w, torch.ones(4)), (x.half(), w.half(), torch.ones(4).half())):
+        y, seen = F.linear(*given), []
+        assert y.grad_fn.name() == "ViewBackward0" and y._base.shape == (10, 4)
+        ((product, _),) = y.grad_fn.next_functions
+        assert product.name() == "AddmmBackward0"
+        for node in (y.grad_fn, product):
+            node.register_hook(lambda into, _, seen=seen: seen.append([g is None for g in into]))
+        y.sum().backward()
+        assert seen == [[False], [True, True, False]]
     assert F.linear(x.transpose(0, 1), w, torch.ones(4)).grad_fn.name() == "AddBackward0"
