@@ -101,8 +101,10 @@ class _Run:
             # What the function gives back unchanged is the caller's own.
             self.given = {id(leaf): (leaf, v) for leaf, v in zip(self.leaves, found, strict=True)}
 
+            twins: dict[int, Any] = {}
+
             def own(v: Any) -> Any:
-                argument = own_tensor(v)
+                argument = own_tensor(v, twins)
                 self.given[id(argument)] = argument, v
                 return argument
 
