@@ -7,6 +7,7 @@ stand inside every other: grad in vmap, jvp in grad, jacfwd of jacrev.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
@@ -52,7 +53,7 @@ from gradcli.transforms.reverse import (
     watched,
     without_leaves,
 )
-from gradcli.transforms.tracer import follow, lasting, operands_of, rank_of, tensors_of
+from gradcli.transforms.tracer import follow, lasting, memory_of, operands_of, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -94,17 +95,19 @@ class _Run:
         arguments: list[Any] = []
         self.by = Transform(function, arguments, records=True)
         with transforming(self.by), disable_saved_tensors_hooks(_NO_HOOKS), enable_grad():
-            around = batches_seen(function, flatten([list(args), kwargs])[0])
+            every = flatten([list(args), kwargs])[0]
+            around = batches_seen(function, every)
             self.leaves = [leaf_of(v, outer, around) for v in found]
             mapped = {v.__gradcli_rank__ for value in found for v in operands_of(value)}
             self.by.lifted = {vmap.level for vmap in around} - mapped
             # What the function gives back unchanged is the caller's own.
             self.given = {id(leaf): (leaf, v) for leaf, v in zip(self.leaves, found, strict=True)}
 
+            memories = Counter(id(memory_of(v)) for v in every if v.__class__ is Tensor)
             twins: dict[int, Any] = {}
 
             def own(v: Any) -> Any:
-                argument = own_tensor(v, twins)
+                argument = own_tensor(v, memories, twins)
                 self.given[id(argument)] = argument, v
                 return argument
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -108,14 +109,17 @@ def leaf_of(value: Any, link: bool = True, around: Sequence[Vmap] | None = None)
     return rebuilt(lifted(as_value(value), running.vmaps if around is None else around), leaf)
 
 
-def own_tensor(value: Any, twins: dict[int, Any]) -> Any:
+def own_tensor(value: Any, memories: Counter[int], twins: dict[int, Any]) -> Any:
     """An argument that nothing is differentiated by: a write to it leaves no graph on the caller's.
 
-    The memory is the caller's: of one that several arguments have there is one twin, by its id.
+    The memory is the caller's: of one of the ``memories``, by id, that several arguments have there
+    is one twin.
     """
     if value.__class__ is not Tensor or value.edge is not None:
         return value
     base = memory_of(value)
+    if memories[id(base)] < 2:
+        return value.detach()
     twin = twins.setdefault(id(base), base.detach())
     if value is base:
         return twin
