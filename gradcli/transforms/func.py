@@ -16,7 +16,14 @@ import numpy as np
 
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import no_graph
-from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
+from gradcli.engine.grad_mode import (
+    Transform,
+    enable_grad,
+    mode,
+    outside_inference,
+    transformed,
+    transforming,
+)
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import more
 from gradcli.engine.graph.own_passes import leads_inside
@@ -374,6 +381,10 @@ def forward_jacobian(
             full = list(args)
             for i, part in zip(which, unflatten(list(values), shape), strict=True):
                 full[i] = part
+            if only_real:  # what is not differentiated by is an argument of ``jvp`` all the same
+                by = transformed.by[-1]
+                others = filter(rank_of, flatten([list(args), kwargs])[0])
+                by.arguments = [*by.arguments, *others]
             return func(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:

@@ -1049,6 +1049,7 @@ def data_of_a_value_of_another(x):
 @family("f, want", [  # slopes at X, on the diagonal, as PyTorch has them
     (lambda x: grad(lambda y, c: (c.data * y).sum())(T, x), lambda x: x * 0 + 1),
     (lambda x: grad(lambda y, c: (c[0].data * y).sum())(T, [x.sin()]), lambda x: x.cos()),
+    (lambda x: jacfwd(lambda y, c: (c.data * y).sum())(T, x), lambda x: x * 0 + 1),
     (lambda x: grad(lambda y, c: grad(lambda z: (c.data * z).sum())(y).sum())(T, x),
      lambda x: x * 0),
     (lambda x: grad(lambda y, c: (grad(lambda z: (c.data * z).sum())(T) * y).sum())(T, x),
