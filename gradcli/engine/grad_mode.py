@@ -244,6 +244,10 @@ class Transform:
         """Whether a ``node`` that is no older was recorded inside, in the transform's thread."""
         return not (node.seq - self.since) % STRIDE
 
+    def is_given(self, value: Any) -> bool:
+        """Whether a value is one of the arguments."""
+        return value is not None and any(value is argument for argument in self.arguments)
+
     def so_far(self) -> range:
         """The numbers of what was recorded inside until now."""
         return range(self.since, transformed.number(), STRIDE)

@@ -61,8 +61,8 @@ class Compiled:
     """A function of numbers, arrays or tensors, run as generated code; made by ``compile``.
 
     Floats and arrays give floats and arrays; where an argument is a Tensor the results are too,
-    outside any graph. Python numbers count as float64. Arrays of integers or booleans are data:
-    they have no derivative, and None in the place of one.
+    outside any graph but that of a transform around. Python numbers count as float64. Arrays of
+    integers or booleans are data: they have no derivative, and None in the place of one.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -90,12 +90,7 @@ class Compiled:
             >>> gradcli.compile(lambda x: x * gradcli.exp(x))(0.0)
             0.0
         """
-        given = [x for x in inputs if isinstance(x, Tensor)]
-        if any(x.__gradcli_rank__ > 1 for x in given) or (
-            given
-            and current().grad
-            and (any(x.edge is not None for x in given) or self._rests() or self._look().records)
-        ):
+        if self._passes(inputs, any(isinstance(x, Tensor) for x in inputs)):
             return eager.with_tensors(self.function)(*inputs)
         return self._run("value", inputs)
 
@@ -109,7 +104,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * x * y).value_and_grad(3.0, 2.0)
             (18.0, (12.0, 9.0))
         """
-        return self._run("gradient", inputs)
+        return self._derived("gradient", inputs)
 
     def hessian(self, *inputs: Any) -> Any:
         """The second derivatives of a scalar: shape + shape for one input.
@@ -123,7 +118,7 @@ class Compiled:
             array([[ 6.,  0.],
                    [ 0., 12.]])
         """
-        return self._run("hessian", inputs)
+        return self._derived("hessian", inputs)
 
     def jacobian(self, *inputs: Any) -> Any:
         """The first derivatives of a result of any shape: its shape + the input's.
@@ -137,7 +132,7 @@ class Compiled:
             array([[4., 1.],
                    [2., 5.]])
         """
-        return self._run("jacobian", inputs)
+        return self._derived("jacobian", inputs)
 
     def jvp(self, inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple:
         """The value at ``inputs`` and its derivative in the direction ``tangents``.
@@ -150,7 +145,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * y).jvp((3.0, 2.0), (1.0, 0.0))
             (6.0, 2.0)
         """
-        return self._run("jvp", _paired("tangents", inputs, tangents))
+        return self._derived("jvp", _paired("tangents", inputs, tangents))
 
     def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
         """The value, a scalar, and the Hessian times ``vectors``: a product for each input.
@@ -162,7 +157,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * x * y).hvp((3.0, 2.0), (1.0, 0.0))
             (18.0, (4.0, 6.0))
         """
-        return self._run("hvp", _paired("vectors", inputs, vectors))
+        return self._derived("hvp", _paired("vectors", inputs, vectors))
 
     def ir(self, *inputs: Any, of: str = "gradient") -> str:
         """The program that runs for inputs of these shapes, a line for each operator.
@@ -216,6 +211,20 @@ class Compiled:
         if entry.program is None:
             raise NotTraceable(f"{self.__name__} runs eagerly: {entry.reason}")
         return entry
+
+    def _passes(self, inputs: tuple, recorded: bool = False) -> bool:
+        """Whether results are values of a transform around, or (``recorded``) have a graph."""
+        given = [x for x in inputs if isinstance(x, Tensor)]
+        return any(x.__gradcli_rank__ > 1 for x in given) or bool(
+            (recorded or transformed.by)
+            and current().grad
+            and (any(x.edge is not None for x in given) or self._rests() or self._look().records)
+        )
+
+    def _derived(self, what: str, inputs: tuple) -> Any:
+        if self._passes(inputs):
+            return eager.INSIDE[what](eager.with_tensors(self.function), inputs)
+        return self._run(what, inputs)
 
     def _run(self, what: str, inputs: tuple) -> Any:
         if what != "value" and not current().grad:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Number
 from typing import Any
@@ -13,7 +13,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.tensor.tensor import constant
-from gradcli.transforms import forward, reverse
+from gradcli.transforms import forward, func, reverse
 from gradcli.transforms.tree import over
 
 
@@ -45,9 +45,9 @@ def value(function: Callable, args: list, tensors: bool) -> Any:
     return over(lambda v: plain(v, tensors), result)
 
 
-def _by_floats(function: Callable, args: list) -> tuple[Callable, list[int], list[Tensor]]:
+def _by_floats(function: Callable, args: Sequence[Any]) -> tuple[Callable, list[int], list[Tensor]]:
     """The function of those arguments that have derivatives, and which they are."""
-    given = [constant(a) for a in args]
+    given = [a if isinstance(a, Tensor) else constant(a) for a in args]
     places = [i for i, t in enumerate(given) if t.dtype.differentiable]
 
     def by(*values: Any) -> Any:
@@ -118,4 +118,38 @@ def hvp(function: Callable, args: list, tensors: bool) -> tuple:
 RUN: dict[str, Callable] = {
     "value": value, "gradient": gradient, "hessian": hessian, "jacobian": jacobian, "jvp": jvp,
     "hvp": hvp,
+}  # fmt: skip
+
+
+# ---- Inside a transform, of which the results are values -----------------------------------------
+
+
+def _gradient_inside(function: Callable, inputs: tuple) -> tuple:
+    by, places, primals = _by_floats(function, inputs)
+    found, out = func.grad_and_value(by, tuple(range(len(places))))(*primals)
+    grads = dict(zip(places, found, strict=True))
+    return out, tuple(grads.get(i) for i in range(len(inputs)))
+
+
+def _jvp_inside(function: Callable, inputs: tuple) -> tuple:
+    given, half = _by_floats(function, inputs)[2], len(inputs) // 2
+    return func.jvp(function, tuple(given[:half]), tuple(given[half:]))
+
+
+def _hvp_inside(function: Callable, inputs: tuple) -> tuple:
+    (out, _), (_, products) = _jvp_inside(lambda *at: _gradient_inside(function, at), inputs)
+    return out, products
+
+
+def _table_inside(jacobian: Callable) -> Callable:
+    def table(function: Callable, inputs: tuple) -> Any:
+        by, places, primals = _by_floats(function, inputs)
+        return jacobian(by, tuple(range(len(places))) if len(inputs) > 1 else 0)(*primals)
+
+    return table
+
+
+INSIDE: dict[str, Callable] = {
+    "gradient": _gradient_inside, "hessian": _table_inside(func.hessian),
+    "jacobian": _table_inside(func.jacrev), "jvp": _jvp_inside, "hvp": _hvp_inside,
 }  # fmt: skip

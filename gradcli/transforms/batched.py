@@ -17,6 +17,7 @@ import numpy as np
 from gradcli.engine.creation.factories import eye
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, mode, refuse_in_transform, transformed
+from gradcli.engine.graph.own_passes import made_by
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.record.apply import share_memory
 from gradcli.engine.record.composite import bottom, dynamic_shape, laid_like, parts_of, version_of
@@ -31,6 +32,7 @@ from gradcli.ops.memory_budget import step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batch_rules import rule_of
+from gradcli.transforms.dual import data_within
 from gradcli.transforms.func_checks import drawn
 from gradcli.transforms.levels import running
 from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
@@ -447,7 +449,7 @@ class Batched(Layer):
         """Raises RuntimeFault (E0414), as in PyTorch, but inside another transform."""
         if transformed.by and transformed.by[-1].level == self.alive():
             raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
-        return self.around(self.value.data)
+        return self.around(data_within(self.value, made_by(None)))
 
     @data.setter
     def data(self, value: Any) -> None:

@@ -34,8 +34,8 @@ from gradcli.engine.grad_mode import (
 )  # fmt: skip
 from gradcli.engine.graph.level_detach import within
 from gradcli.engine.graph.node import more
+from gradcli.engine.graph.own_passes import made_by
 from gradcli.engine.record.apply import through_float32
-from gradcli.engine.record.captures import captured
 from gradcli.engine.record.composite import bottom, in_float32, version_of
 from gradcli.engine.tensor.conversion import warn_of_float
 from gradcli.engine.tensor.storage import References, Slots
@@ -59,6 +59,9 @@ from gradcli.transforms.reverse import accumulate_gradients, gradients
 from gradcli.transforms.tracer import Layer, chain_of, paired, shares, snapshot, store, tensors_of
 from gradcli.transforms.tree import over
 
+MADE = "_gradcli_made"
+"""Attribute: the number that a node would have that was made with the dual, in a transform."""
+
 
 class Dual(Layer):
     """A primal with a tangent of its shape."""
@@ -75,6 +78,8 @@ class Dual(Layer):
         self.aliases = None
         if level in running.values:
             running.values[level].note(self)
+        if transformed.by:
+            self.__dict__[MADE] = transformed.number()
 
     def components(self) -> tuple:
         """The primal and the tangent."""
@@ -265,7 +270,7 @@ class Dual(Layer):
                 raise memory.no_data("a view of `.data`")
             if not is_dual(outer, level):
                 self.admit(outer)
-            tangents = [_data_within(outer.tangent)]
+            tangents = [data_within(outer.tangent, made_by(None))]
         for member, primal, tangent in zip(members, moved(members), tangents, strict=True):
             member.__class__ = Dual
             member.__init__(primal, tangent, level)
@@ -316,13 +321,14 @@ class Dual(Layer):
     @property
     def data(self) -> Any:
         """The primal alone, in the same memory; in a transform that was given it, without graph."""
-        inner = next((t.function for t in reversed(transformed.by) if t.function is not None), None)
-        if self._innermost() or any(t is self for t in captured(inner)):
-            level = self.__gradcli_rank__
-            return self.primal.data if level in running.dual else _data_within(self.primal)
+        level, made = self.__gradcli_rank__, self.__dict__.get(MADE, 0)
+        inside = transformed.by[running.dual.get(level, 0) :]
+        home = next((t for t in reversed(inside) if t.since is not None and (
+            t.level == level or made > t.since or t.is_given(self))), None)  # fmt: skip
+        if home is None or home.level == level:
+            return self.primal.data if level in running.dual else data_within(self.primal, home)
         self.own()
-        tangent = _data_within(self.tangent)  # that of an argument is in a graph of ``linearize``
-        return _alone(Dual(self.primal.data, tangent, self.__gradcli_rank__))
+        return _alone(self.over(lambda part: data_within(part, home)))
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -662,13 +668,13 @@ def _product(cotangents: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, A
     return total, size
 
 
-def _data_within(value: Any) -> Any:
-    """``value`` in the same memory, out of the graph of the innermost transform alone."""
+def data_within(value: Any, transform: Any) -> Any:
+    """``value`` in the same memory, out of the graph of this transform alone."""
     if not isinstance(value, Layer):
-        return value._alias(within(value.edge))._data_of(value)
+        return value._alias(within(value.edge, transform))._data_of(value)
     if not value.batch:
         value.own()
-    return _alone(value.over(_data_within))
+    return _alone(value.over(lambda part: data_within(part, transform)))
 
 
 def _alone(value: Any) -> Any:

@@ -7,6 +7,7 @@ stand inside every other: grad in vmap, jvp in grad, jacfwd of jacrev.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
@@ -15,7 +16,14 @@ import numpy as np
 
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import no_graph
-from gradcli.engine.grad_mode import Transform, enable_grad, mode, outside_inference, transforming
+from gradcli.engine.grad_mode import (
+    Transform,
+    enable_grad,
+    mode,
+    outside_inference,
+    transformed,
+    transforming,
+)
 from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import more
 from gradcli.engine.graph.own_passes import leads_inside
@@ -52,7 +60,7 @@ from gradcli.transforms.reverse import (
     watched,
     without_leaves,
 )
-from gradcli.transforms.tracer import follow, lasting, operands_of, rank_of, tensors_of
+from gradcli.transforms.tracer import follow, lasting, memory_of, operands_of, rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -94,15 +102,19 @@ class _Run:
         arguments: list[Any] = []
         self.by = Transform(function, arguments, records=True)
         with transforming(self.by), disable_saved_tensors_hooks(_NO_HOOKS), enable_grad():
-            around = batches_seen(function, flatten([list(args), kwargs])[0])
+            every = flatten([list(args), kwargs])[0]
+            around = batches_seen(function, every)
             self.leaves = [leaf_of(v, outer, around) for v in found]
             mapped = {v.__gradcli_rank__ for value in found for v in operands_of(value)}
             self.by.lifted = {vmap.level for vmap in around} - mapped
             # What the function gives back unchanged is the caller's own.
             self.given = {id(leaf): (leaf, v) for leaf, v in zip(self.leaves, found, strict=True)}
 
+            memories = Counter(id(memory_of(v)) for v in every if v.__class__ is Tensor)
+            twins: dict[int, Any] = {}
+
             def own(v: Any) -> Any:
-                argument = own_tensor(v)
+                argument = own_tensor(v, memories, twins)
                 self.given[id(argument)] = argument, v
                 return argument
 
@@ -369,6 +381,10 @@ def forward_jacobian(
             full = list(args)
             for i, part in zip(which, unflatten(list(values), shape), strict=True):
                 full[i] = part
+            if only_real:  # what is not differentiated by is an argument of ``jvp`` all the same
+                by = transformed.by[-1]
+                others = filter(rank_of, flatten([list(args), kwargs])[0])
+                by.arguments = [*by.arguments, *others]
             return func(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode, next_number, no_grad, refuse_node_hook
 from gradcli.engine.graph.node import AccumulateGrad, Freed, collect, keeps_result, more
 from gradcli.engine.graph.own_passes import ENDED, is_around, passes_by
-from gradcli.engine.record.apply import record
+from gradcli.engine.record.apply import record, share_memory
 from gradcli.engine.record.captures import captured
 from gradcli.engine.record.composite import bottom, of_its_own
 from gradcli.engine.tensor.conversion import no_array
@@ -40,6 +41,7 @@ from gradcli.transforms.tracer import (
     as_value,
     chain_of,
     lasting,
+    memory_of,
     operands_of,
     overlaps,
     rank_of,
@@ -107,12 +109,23 @@ def leaf_of(value: Any, link: bool = True, around: Sequence[Vmap] | None = None)
     return rebuilt(lifted(as_value(value), running.vmaps if around is None else around), leaf)
 
 
-def own_tensor(value: Any) -> Any:
+def own_tensor(value: Any, memories: Counter[int], twins: dict[int, Any]) -> Any:
     """An argument that nothing is differentiated by: a write to it leaves no graph on the caller's.
 
-    The memory is the caller's.
+    The memory is the caller's: of one of the ``memories``, by id, that several arguments have there
+    is one twin.
     """
-    return value.detach() if value.__class__ is Tensor and value.edge is None else value
+    if value.__class__ is not Tensor or value.edge is not None:
+        return value
+    base = memory_of(value)
+    if memories[id(base)] < 2:
+        return value.detach()
+    twin = twins.setdefault(id(base), base.detach())
+    if value is base:
+        return twin
+    view = value._alias()
+    share_memory(view, twin)
+    return view
 
 
 def end_at(leaf: Any, edge: Any) -> Any:

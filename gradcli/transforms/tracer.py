@@ -233,7 +233,8 @@ def follow(target: Any, value: Any) -> None:
     elif value.batch:
         store(target, value)
     else:
-        value.admit(target)
+        if rank_of(target) < value.__gradcli_rank__:  # else by another argument of this memory
+            value.admit(target)
         with value.recorded([value.content]):
             store(target.tangent, value.tangent)
         follow(target.content, value.content)

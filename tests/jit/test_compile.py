@@ -711,6 +711,44 @@ def test_values_of_a_transform_pass_through():
     assert found[1].tolist() == want[1].tolist()
 
 
+@family("call, held", [
+    (lambda c, x: c.value_and_grad(x, 2)[0], False),
+    (lambda c, x: c.value_and_grad(x, 2.0)[1][0], False),
+    (lambda c, x: c.value_and_grad(2.0, x.sum())[1][0], False),
+    (lambda c, x: c.value_and_grad(np.ones(2), 2)[1][0], True),
+    (lambda c, x: c(np.ones(2), 2), True),
+    (lambda c, x: c.hessian(x, x[0])[0][1], False), (lambda c, x: c.jacobian(x, 2.0)[0], False),
+    (lambda c, x: c.hessian(np.ones(2), 2.0)[1][0], True),
+    (lambda c, x: c.jvp((x, 2.0), (x.sin(), 1.0))[1], False),
+    (lambda c, x: c.jvp((np.ones(2), 2.0), (x, 1.0))[1], False),
+    (lambda c, x: c.hvp((x, 2.0), (x.sin(), 1.0))[1][0], False),
+    (lambda c, x: c.hvp((np.ones(2), 2.0), (np.ones(2), 1.0))[1][1], True),
+])  # fmt: skip
+def test_derivatives_in_a_transform_have_derivatives(call, held):
+    """By the arguments, and by what the function captures (``held``)."""
+    func, one = gradcli.func, gradcli.compile(lambda x, y: (x**3 * y**2).sum())
+
+    def f(x):
+        def inner(u, y):
+            return (u**3 * x * y**2).sum()
+
+        c = gradcli.compile(inner) if held else one
+        return sum((call(c, x) for _ in range(4)), x.sum() * 0).sum() / 4
+
+    x = gradcli.tensor([0.5, 2.0], dtype=gradcli.float64)
+    v, h = gradcli.tensor([1.0, -2.0], dtype=gradcli.float64), 1e-3
+    near, far = ((f(x + s * v) - f(x - s * v)) / (2 * s) for s in (h, 2 * h))
+    want = ((4 * near - far) / 3).item()
+    found = [
+        (func.grad(f)(x) * v).sum(), func.jvp(f, (x,), (v,))[1], (func.jacfwd(f)(x) * v).sum(),
+        (func.jacrev(f)(x) * v).sum(), (func.vmap(func.grad(f))(x[None])[0] * v).sum(),
+    ]  # fmt: skip
+    np.testing.assert_allclose([t.item() for t in found], want, rtol=1e-7)
+    second = func.hessian(f)(x)
+    np.testing.assert_allclose(func.jacrev(func.jacrev(f))(x).numpy(), second.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(func.vmap(f)(x[None]).numpy(), [f(x).item()], rtol=1e-12)
+
+
 def test_jacobians_have_the_types_and_the_infinities_of_the_engine():
     x, y = np.ones(2, np.float32), np.ones(2)
     for block, like in zip(gradcli.compile(lambda x, y: x * y).jacobian(x, y), (x, y), strict=True):

@@ -1037,6 +1037,37 @@ def test_data_of_what_an_inner_transform_captures_has_no_tangent():
     near(jvp(mapped, (X,), (W,))[1], 0 * X)
 
 
+def data_of_a_value_of_another(x):
+    def g(y):
+        v = x * y
+        inner = grad(lambda z: (z * z * v.data).sum())(y)
+        return (inner * v.data).sum()
+
+    return grad(g)(x * 2)
+
+
+@family("f, want", [  # slopes at X, on the diagonal, as PyTorch has them
+    (lambda x: grad(lambda y, c: (c.data * y).sum())(T, x), lambda x: x * 0 + 1),
+    (lambda x: grad(lambda y, c: (c[0].data * y).sum())(T, [x.sin()]), lambda x: x.cos()),
+    (lambda x: jacfwd(lambda y, c: (c.data * y).sum())(T, x), lambda x: x * 0 + 1),
+    (lambda x: grad(lambda y, c: grad(lambda z: (c.data * z).sum())(y).sum())(T, x),
+     lambda x: x * 0),
+    (lambda x: grad(lambda y, c: (grad(lambda z: (c.data * z).sum())(T) * y).sum())(T, x),
+     lambda x: x * 0 + 1),
+    (lambda x: (lambda held: jvp(lambda y: held[0].data * y, (T,), (T,))[1])([x]),
+     lambda x: x * 0),
+    (lambda x: (lambda held: grad(lambda y: (held["a"][0].data * y).sum())(T))({"a": (x,)}),
+     lambda x: x * 0),
+    (lambda x: grad(lambda y: ([x * 3][0].data * y).sum())(T), lambda x: x * 0 + 3),
+    (lambda x: vmap(lambda r: grad(lambda z, c: (c.data * z).sum())(T, r))(x[None])[0],
+     lambda x: x * 0 + 1),
+    (data_of_a_value_of_another, lambda x: 32 * x**3),
+])  # fmt: skip
+def test_data_is_out_of_the_graph_of_the_transform_that_a_value_is_of(f, want):
+    for transform in (jacfwd, jacrev):
+        near(transform(f)(X), torch.diag(want(X)))
+
+
 def test_products_of_a_batch_in_reverse_mode():
     functional = torch.autograd.functional
 

@@ -343,6 +343,33 @@ def test_a_constant_argument_that_is_written_to_follows_in_graphs_around(write, 
     assert not by(inner)(x).requires_grad
 
 
+@family("parts", [
+    lambda u: (u, u), lambda u: (u[:2], u[1:]), lambda u: (u.view(3, 1), u),
+    lambda u: (u[1], u[:2]), lambda u: (u.detach(), u[1:]),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", [torch.float32, torch.complex64])
+@pytest.mark.parametrize("inner", [grad, jacrev, lambda f: grad(lambda z, *u: grad(f)(z, *u))])
+def test_constant_arguments_that_share_memory_share_writes(parts, kind, inner):
+    def write(z, a, b):
+        return ((a.mul_(z) + 0).sum() * z + b.add_(z).sum() * z).real
+
+    def by(run):
+        def f(x):
+            u = torch.ones(3, dtype=kind)
+            found = run(write)(x, *(parts(u) if not kind.is_complex else (u.real, *parts(u))[:2]))
+            return torch.cat([torch.view_as_real(u + 0j).reshape(-1), found.reshape(1)])
+
+        return f
+
+    values, found = by(lambda f: f), by(inner)
+    for x in (torch.tensor(0.5), torch.tensor(1.5)):
+        want = jacrev(values)(x)
+        for slopes in (jacrev(found)(x), jacfwd(found)(x), jvp(found, (x,), (x * 0 + 1,))[1]):
+            same(slopes[:-1], want[:-1].numpy())
+    if inner is grad:
+        same(found(x)[-1], want[-1].numpy())
+
+
 def by_setters(z, w):
     y, r = z * 1, z.real * 1
     y.real = z.imag * w

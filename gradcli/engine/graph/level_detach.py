@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.engine.grad_mode import Transform, mode, transformed
 from gradcli.engine.graph.node import Node, Part
-from gradcli.engine.graph.own_passes import ends_of, leads_inside, made_by, passes_by
+from gradcli.engine.graph.own_passes import ends_of, is_inside, leads_inside, made_by, passes_by
 
 
 class LevelDetach(Node):
@@ -39,13 +39,16 @@ class LevelDetach(Node):
         return (None, g) if passes_by(node.since, node.ends) else (g, None)
 
 
-def detached(edge: Node | None) -> LevelDetach | None:
+def detached(edge: Node | None, argument: Any = None) -> Node | None:
     """The edge of a value that leaves the innermost graph: None where there is no other one.
 
-    A value of no transform, or of one around the innermost, leaves the graph of its own.
+    A value of no transform, or of one around the innermost, leaves the graph of its own; an
+    ``argument`` is a value of the innermost that was given it.
     """
-    if edge is None or not transformed.by or (transform := made_by(edge)) is None:
+    if edge is None or not transformed.by or (transform := made_by(edge, argument)) is None:
         return None
+    if not is_inside(transform, edge):
+        return edge
     ends, behind = ends_of(transform, edge)
     if not any(n.leaf and n not in ends for n in behind):
         return None
@@ -53,9 +56,9 @@ def detached(edge: Node | None) -> LevelDetach | None:
     return LevelDetach(edge, ends, transform)
 
 
-def within(edge: Node | None) -> Node | None:
-    """``detached``, but of a value of the innermost transform alone; others stay as they are."""
-    return detached(edge) if edge is not None and made_by(edge) is made_by(None) else edge
+def within(edge: Node | None, transform: Any) -> Node | None:
+    """``detached``, but of a value of this transform alone; others stay as they are."""
+    return detached(edge) if edge is not None and made_by(edge) is transform else edge
 
 
 def following(own: Node | None, edge: Node | None) -> Node | None:

@@ -15,14 +15,16 @@ ENDED: Any = weakref.WeakKeyDictionary()
 sequence number of a node. What is computed later from values that leaked is a constant to them."""
 
 
-def made_by(edge: Any) -> Transform | None:
-    """The innermost transform inside of which a value was computed, but for those that map.
+def made_by(edge: Any, argument: Any = None) -> Transform | None:
+    """The innermost transform inside of which a value was computed, but for those that map, or of
+    which it is an ``argument``.
 
     Of a value without an edge: the one that it would be computed in.
     """
-    by = reversed(transformed.by)
-    own = (t for t in by if (t.since is not None if edge is None else is_inside(t, edge)))
-    return next(own, None)
+    for t in reversed(transformed.by):
+        if t.since is not None and (edge is None or is_inside(t, edge) or t.is_given(argument)):
+            return t
+    return None
 
 
 def is_inside(transform: Transform, edge: Any) -> bool:

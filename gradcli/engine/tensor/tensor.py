@@ -283,7 +283,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
         Inside nested transforms outside that of the innermost: see ``level_detach``.
         """
-        out = self._alias(detached(self.edge))
+        out = self._alias(detached(self.edge, self))
         out.meta = InferenceMeta(counted=not current().inference) if self.is_inference() else None
         return out._data_of(self)
 
