@@ -333,10 +333,14 @@ class Evaluator:
             by = self._wanted(given, values)
             return self._evaluated({name: values[name] for name in given}, by, number)
 
+    def redraw(self, number: int) -> None:
+        """Start the random numbers of a run on the row with this number."""
+        random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF ^ _OF_THE_PROGRAM)
+
     def _evaluated(
         self, values: Mapping[str, Any], by: Sequence[str], number: int
     ) -> tuple[Any, dict[str, Any] | None]:
-        random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF ^ _OF_THE_PROGRAM)
+        self.redraw(number)
         try:
             with within(self.limits.memory):  # a gradient takes more than a run
                 leaves = {
@@ -348,7 +352,7 @@ class Evaluator:
                 result = _number_of(value)
                 if not self.grad:
                     return _checked(result, []), None
-                grads = self._gradients(value, [leaves[name] for name in by])
+                grads = self.gradients(value, [leaves[name] for name in by])
                 return _checked(result, grads), dict(zip(by, grads, strict=True))
         except Fault:
             raise
@@ -368,13 +372,17 @@ class Evaluator:
             leaf.requires_grad_()
         return leaf
 
-    def _gradients(self, value: Any, leaves: list[Tensor]) -> list[Any]:
-        """The gradient by each leaf, as arrays; zero where the result does not depend on it."""
+    def gradients(self, value: Any, leaves: list[Tensor]) -> list[Any]:
+        """The gradient by each leaf, as arrays; zero where the result does not depend on it. Raises
+        RuntimeFault (E0403, E0912) for results that have none."""
         if isinstance(value, Tensor):
             if self.cotangent is None and value.array.size != 1:
                 said = f"the result has shape {tuple(value.shape)}; a gradient needs a scalar"
                 mend = "sum(...) of it, a cotangent, or values without gradients"
                 raise RuntimeFault("E0403", said, help=mend)
+            if self.cotangent is None and value.dtype.is_complex:
+                said = "the result is complex; a gradient needs a real scalar"
+                raise RuntimeFault("E0403", said, help="take abs(...), its .real or its .imag")
             if self.cotangent is not None and self.cotangent.shape != value.shape:
                 shapes = f"{tuple(self.cotangent.shape)}, the result {tuple(value.shape)}"
                 mend = "a cotangent has one entry per entry of the result"

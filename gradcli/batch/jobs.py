@@ -11,8 +11,8 @@
 
 A result is what the command gives with --json, with ``row`` and ``id``; its ``ok`` says that the
 job ran. hess gives blocks {"x": {"y": T}}, jac {"value": {"x": T}}, check "agrees" (null where
-nothing was compared) and "max_rel_error". A text is parsed once, however many jobs have it. Jobs
-run on the engine, as single commands do.
+nothing was compared; "differs" says what is wrong) and "max_rel_error" (null for a wrong gradient).
+A text is parsed once, however many jobs have it. Jobs run on the engine, as single commands do.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
 from gradcli.batch.task import Poisoned, Watch, fault_of
+from gradcli.display.expression import Expression
 from gradcli.display.records import dump_json, tensor_record
-from gradcli.engine import Tensor
+from gradcli.display.verdict import Entries
+from gradcli.engine import Tensor, wrap
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
-from gradcli.engine.grad_mode import no_grad
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.diagnostics.runtime import placed
 from gradcli.language.names import settings
@@ -43,7 +44,6 @@ from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import within
-from gradcli.transforms.check import by_axes, hidden, slope, tolerance
 from gradcli.transforms.functional import hessian
 from gradcli.transforms.reverse import jacobian
 
@@ -190,6 +190,7 @@ class JobWorker:
         unused = [name for name in job.vars if name not in used]
         notes = [f"not used: {', '.join(shown(name)[1:-1] for name in unused)}"] if unused else []
         found = COMMANDS[job.command](self, job, program, used)
+        notes += found.pop("notes", ())
         head = {"schema": 1, "row": number, "id": id, "ok": True, "command": job.command}
         record = {**head, **found, "warnings": _warnings(found)}
         return {**record, "notes": notes} if notes else record
@@ -252,50 +253,52 @@ def _evaluated(worker: JobWorker, job: Job, program: Program, used: dict) -> dic
     return found
 
 
-class _Function:
-    """A program as a function of the variables that are differentiated by."""
+class _Function(Expression):
+    """A job's program as a function of the variables that are differentiated by."""
 
     def __init__(self, worker: JobWorker, job: Job, program: Program, used: dict) -> None:
         self.evaluator = worker.evaluator_of(job, program, False)
-        self.program, self.limits = program, worker.limits
-        self.values = {n: tensor(v) for n, v in worker.values(used).items()}
-        program.names.require([*self.values, *program.names.called])
-        self.wrt = [n for n, v in self.values.items() if v.dtype.differentiable]
+        self.program, self.limits, self.number = program, worker.limits, job.number
+        self.leaves = {n: tensor(v) for n, v in worker.values(used).items()}
+        self.fixed = {}
+        program.names.require([*self.leaves, *program.names.called])
+        self.wanted = [n for n, v in self.leaves.items() if v.dtype.differentiable]
         if job.wrt is not None:
             for name in job.wrt:
-                if name not in self.wrt:
+                if name not in self.wanted:
                     said = f"wrt: {shown(name)} is no real variable of the job"
-                    mend = f"its variables: {', '.join(self.wrt) or 'none'}"
+                    mend = f"its variables: {', '.join(self.wanted) or 'none'}"
                     raise ValueFault("E0910", said, help=mend)
-            self.wrt = list(job.wrt)
-        self.inputs = tuple(self.values[n] for n in self.wrt)
+        for name in self.wanted:
+            if job.wrt is None or name in job.wrt or program.differentiates:
+                self.leaves[name].requires_grad_()
+        self.wanted = self.wanted if job.wrt is None else list(job.wrt)
+        self.inputs = tuple(self.leaves[n] for n in self.wanted)
 
-    def __call__(self, *inputs: Any) -> Any:
-        given = {**self.values, **dict(zip(self.wrt, inputs, strict=True))}
+    def result(self, put_in: Mapping[str, Any]) -> Any:
+        """The value with some variables replaced, on the random numbers of this job's run."""
+        self.evaluator.redraw(self.number)
+        given = {**self.leaves, **put_in}
         found = self.evaluator.result(self.program.run(given, limits=self.limits))
         return found if getattr(found, "__gradcli_rank__", 0) else as_tensor(found)
-
-    def of(self, name: str) -> Callable[[Any], Any]:
-        """The function of one variable, the others as given."""
-        at = self.wrt.index(name)
-        return lambda x: self(*self.inputs[:at], x, *self.inputs[at + 1 :])
 
 
 def _tables(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
     """hess and jac."""
     function = _Function(worker, job, program, used)
     take = hessian if job.command == "hess" else jacobian
+    of_inputs = function.function(*function.wanted)
     with function.evaluator.settings():
-        value = function(*function.inputs)
+        value = function.value()
         if take is hessian and value.array.size != 1:
             said = f"the result has shape {tuple(value.shape)}; a Hessian needs a scalar"
             raise RuntimeFault("E0403", said, help="sum(...) of it, or the command jac")
-        tables = take(function, function.inputs) if function.wrt else ()
+        tables = take(of_inputs, function.inputs) if function.wanted else ()
 
     def by_name(found: Any) -> dict[str, Any]:
         if not isinstance(found, tuple):
             return _record(found)
-        return {n: by_name(part) for n, part in zip(function.wrt, found, strict=True)}
+        return {n: by_name(part) for n, part in zip(function.wanted, found, strict=True)}
 
     found = by_name(tables)
     of = {"hessians": found} if take is hessian else {"jacobians": {"value": found}}
@@ -338,34 +341,23 @@ def _check(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[st
     if job.against is not None:
         return _compared(worker, job, program, used)
     function = _Function(worker, job, program, used)
-    grad = worker.evaluator_of(job, program, True, job.wrt)
-    value, grads = grad.row({n: np.asarray(v.array) for n, v in function.values.items()})
-    worst, compared, off = 0.0, 0, []
-    with grad.settings(), no_grad():
-        for name, g in (grads or {}).items():
-            x = np.array(function.values[name].array)
-            plain, rules = _number(function.of(name)), np.asarray(g)
-            if x.dtype.kind == "c":
-                plain, rules, x = by_axes(plain, rules, x)
-            for place in np.ndindex(x.shape):
-                seen = slope(plain, x, place)
-                rule = float(rules[place])
-                error = abs(rule - seen.value) / max(1.0, abs(seen.value))
-                wrong = not error <= tolerance(x.dtype)
-                if wrong and hidden(rule, seen, float(value), float(x[place]), x.dtype):
-                    continue
-                if seen.kind == "smooth":
-                    worst, compared = max(worst, error), compared + 1
-                    if wrong:
-                        off.append(f"d/d{name} is {rule:.10g}; {seen.value:.10g} by differences")
-    agrees = not off if compared else None
-    found: dict[str, Any] = {"value": tensor_record(value), "agrees": agrees,
-                             "max_rel_error": worst, "compared": compared}  # fmt: skip
+    off = []
+    with function.evaluator.settings():
+        value = function.value()
+        grads = function.evaluator.gradients(value, list(function.inputs))
+        seen = Entries(function, value.item(), function.function)
+        try:
+            seen.examine([wrap(g, x.dtype) for g, x in zip(grads, function.inputs, strict=True)])
+        except RuntimeFault as fault:
+            if fault.code != "E0410":
+                raise
+            off.append(fault.message)
+    compared = seen.compared + seen.stepped
+    agrees = not off if off or compared else None
+    worst = None if off else seen.worst
+    found = {"value": _record(value), "agrees": agrees, "max_rel_error": worst,
+             "compared": compared, "notes": seen.notes}  # fmt: skip
     return {**found, **({"differs": off} if off else {})}
-
-
-def _number(function: Callable[[Any], Any]) -> Callable[[np.ndarray], float]:
-    return lambda x: function(as_tensor(x)).item()
 
 
 def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:

@@ -60,6 +60,42 @@ def test_a_job_is_what_the_command_gives(capsys):
         assert {k: v for k, v in job.items() if k not in ("row", "id")} == alone
 
 
+@family("text, vars, verdict", [
+    ("x^3", {"x": 2}, True),
+    ("x.half()*y", {"x": 0.3, "y": 2}, True),
+    ("(x + 1e16 - 1e16)*y", {"x": 0.3, "y": 2}, True),
+    ("sin(1e6*x)", {"x": 1e8}, True),
+    ("sum(x^2)", {"x": [1e8, 1]}, True),
+    ("abs(z)^2", {"z": "1+2j"}, True),
+    ("abs(x)", {"x": 0}, None),
+    ("x*y.detach()", {"x": 2, "y": 3}, False),
+    ("floor(x) + x", {"x": 2}, False),
+    ("sqrt(x)", {"x": 0}, False),
+    ("log(x)", {"x": -1}, False),
+    ("sum(x*x.detach())", {"x": [1, 2]}, False),
+    ("x*randn(3).sum()", {"x": 2}, True),
+    ("x*1j", {"x": 2}, "E0403"),
+    ("(x*1j).detach()", {"x": 2}, "E0403"),
+    ("x*x", {"x": [1, 2]}, "E0403"),
+])  # fmt: skip
+def test_the_verdict_of_a_check_is_that_of_the_command(text, vars, verdict, capsys):
+    (job,) = jobs({"expr": text, "vars": vars, "command": "check"})
+    flags = [word for name, value in vars.items() for word in (f"--{name}", str(value).strip("[]"))]
+    code = run(["check", text, *flags, "--json"])
+    alone = json.loads(capsys.readouterr().out)
+    if isinstance(verdict, str):
+        assert code and alone["error"]["code"] == job["error"]["code"] == verdict
+    elif verdict is False:
+        assert code and alone["error"]["code"] == "E0410" and job["agrees"] is False
+        assert job["differs"] == [alone["error"]["message"]] and job["max_rel_error"] is None
+    else:
+        alone = alone["checked"]
+        assert (True if alone["compared"] else None) is verdict is job["agrees"]
+        assert alone["compared"] == job["compared"] and alone["notes"] == job.get("notes", [])
+        if "rand" not in text:
+            assert alone["max_rel_error"] == job["max_rel_error"]
+
+
 def test_a_name_twice_is_one_and_what_is_complex_says_so():
     square, complex_one, lost = jobs(
         {"expr": "sum(v*v)", "vars": {"v": [1, 2]}, "command": "check", "wrt": "v,v"},

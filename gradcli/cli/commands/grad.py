@@ -13,6 +13,7 @@ from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
 from gradcli.cli.jumps import jumps
 from gradcli.cli.options import option
+from gradcli.display.expression import cut_by
 from gradcli.engine import Tensor
 from gradcli.engine.graph.node import AccumulateGrad, collect
 from gradcli.language.diagnostics.render import did_you_mean
@@ -151,18 +152,6 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
         if kept and value.grad is not None:
             parts.append((f"shown.{name}.grad", f"{name}.grad", value.grad, ""))
     return parts
-
-
-OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "detach_")
-"""Methods and attributes that give a value without its graph; so do ``PLAIN``, as functions."""
-PLAIN = ("float", "int", "bool")
-
-
-def cut_by(node: Any) -> str | None:
-    """What takes a value off the graph, where a node of a program is such a call or attribute."""
-    if isinstance(node, n.Call) and isinstance(node.func, n.Name) and node.func.id in PLAIN:
-        return node.func.id
-    return node.name if isinstance(node, n.Attribute) and node.name in OFF_THE_GRAPH else None
 
 
 def severed(job: Job, value: Tensor) -> list[str]:

@@ -1,0 +1,64 @@
+"""An expression at the values of its variables, as commands and jobs look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.language.runtime.run import Program
+from gradcli.language.syntax import nodes as n
+from gradcli.ops.errors import Fault, LimitFault
+
+LONG = 1 << 16
+"""Characters of a text up to which a command makes more runs than it needs for its answer."""
+OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "detach_")
+"""Methods and attributes that give a value without its graph; so do ``PLAIN``, as functions."""
+PLAIN = ("float", "int", "bool")
+
+
+class Expression:
+    """A program at values of its variables.
+
+    leaves   the variables that are tensors; fixed are those that are none
+    wanted   the variables to differentiate by
+    """
+
+    program: Program
+    leaves: dict[str, Tensor]
+    fixed: dict[str, Any]
+    wanted: list[str]
+
+    @property
+    def long(self) -> bool:
+        """Whether the text is so long that one more run in another way takes its time."""
+        return len(self.program.source.text) > LONG
+
+    def result(self, put_in: Mapping[str, Any]) -> Any:
+        """The value with some variables replaced, on the same random numbers every time."""
+        raise NotImplementedError
+
+    def value(self) -> Any:
+        """The value at the given variables."""
+        return self.result({})
+
+    def function(self, *names: str) -> Callable[..., Any]:
+        """The value as a function of these variables, the others fixed."""
+        return lambda *values: self.result(dict(zip(names, values, strict=True)))
+
+
+def tried(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function gives; None where it cannot be computed, but for the limits of the run."""
+    try:
+        return function(*args)
+    except LimitFault:
+        raise
+    except Fault:
+        return None
+
+
+def cut_by(node: Any) -> str | None:
+    """What takes a value off the graph, where a node of a program is such a call or attribute."""
+    if isinstance(node, n.Call) and isinstance(node.func, n.Name) and node.func.id in PLAIN:
+        return node.func.id
+    return node.name if isinstance(node, n.Attribute) and node.name in OFF_THE_GRAPH else None
