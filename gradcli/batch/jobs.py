@@ -26,12 +26,12 @@ import numpy as np
 from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk, Crowded
 from gradcli.batch.encode import Result, error_line
-from gradcli.batch.evaluate import Evaluator, unwatched, without_frames
+from gradcli.batch.evaluate import Evaluator, dtype_of, unwatched, without_frames
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
 from gradcli.batch.task import Poisoned, Watch, fault_of
-from gradcli.display.expression import Expression
+from gradcli.display.expression import Expression, need_scalar
 from gradcli.display.records import dump_json, tensor_record
 from gradcli.display.verdict import Entries
 from gradcli.engine import Tensor, wrap
@@ -63,7 +63,7 @@ class JobTask:
     """Jobs, in values that another process can be sent.
 
     limits   of each job's run
-    dtype    of values that name none
+    dtype    of values that name none; None for that of ``Evaluator``
     seed     of the random numbers: every job draws its own
     """
 
@@ -71,7 +71,7 @@ class JobTask:
     output = "jsonl"
 
     limits: Limits
-    dtype: str = "float64"
+    dtype: str | None = None
     seed: int = 0
 
     def worker(self) -> JobWorker:
@@ -140,8 +140,7 @@ class JobWorker:
         self.task = task
         self.limits = task.limits
         self.max_bytes = task.limits.memory or MAX_MEMORY
-        self.fields = Fields(lambda name: True, task.dtype, self.max_bytes)
-        self.reader = Reader("jsonl", self.fields)
+        self.reader = Reader("jsonl", self.fields("float64"))
         self._kept: dict[tuple, Any] = {}
 
     def result(
@@ -219,19 +218,25 @@ class JobWorker:
         return self._kept[key]
 
     def evaluator_of(
-        self, job: Job, program: Program, grad: bool, wrt: Sequence[str] | None = None
-    ) -> Evaluator:
+        self, job: Job, program: Program, grad: bool, wrt: Sequence[str] | None = None,
+        dtype: str | None = None,
+    ) -> Evaluator:  # fmt: skip
         """What evaluates a program, made once for each text and ``wrt``."""
-        key = (job.text, job.whole, grad, None if wrt is None else tuple(wrt))
+        key = (job.text, job.whole, grad, None if wrt is None else tuple(wrt), dtype)
         found: Evaluator = self.kept(key, lambda: Evaluator(
-            program, wrt=wrt, grad=grad, dtype=self.task.dtype, limits=self.limits,
+            program, wrt=wrt, grad=grad, dtype=dtype or self.task.dtype, limits=self.limits,
             seed=self.task.seed,
         ))  # fmt: skip
         return found
 
-    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def fields(self, dtype: str) -> Fields:
+        """What reads variables of a dtype."""
+        return Fields(lambda name: True, dtype, self.max_bytes)
+
+    def values(self, given: Mapping[str, Any], dtype: str) -> dict[str, Any]:
         """Variables as numbers and arrays. Raises Fault that names the variable."""
-        return {name: self.fields.json(name, value) for name, value in given.items()}
+        fields = self.fields(dtype)
+        return {name: fields.json(name, value) for name, value in given.items()}
 
 
 # ---- Commands ------------------------------------------------------------------------------------
@@ -242,7 +247,7 @@ def _evaluated(worker: JobWorker, job: Job, program: Program, used: dict) -> dic
     grad = job.command == "grad"
     evaluator = worker.evaluator_of(job, program, grad, job.wrt if grad else None)
     try:
-        value, grads = evaluator.row(worker.values(used), job.number)
+        value, grads = evaluator.row(worker.values(used, evaluator.dtype), job.number)
     except Fault as fault:
         if fault.code == "E0202":
             fault.help = (fault.help or "").replace("the row a field", "vars a")
@@ -259,7 +264,7 @@ class _Function(Expression):
     def __init__(self, worker: JobWorker, job: Job, program: Program, used: dict) -> None:
         self.evaluator = worker.evaluator_of(job, program, False)
         self.program, self.limits, self.number = program, worker.limits, job.number
-        self.leaves = {n: tensor(v) for n, v in worker.values(used).items()}
+        self.leaves = {n: tensor(v) for n, v in worker.values(used, self.evaluator.dtype).items()}
         self.fixed = {}
         program.names.require([*self.leaves, *program.names.called])
         self.wanted = [n for n, v in self.leaves.items() if v.dtype.differentiable]
@@ -290,9 +295,8 @@ def _tables(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[s
     of_inputs = function.function(*function.wanted)
     with function.evaluator.settings():
         value = function.value()
-        if take is hessian and value.array.size != 1:
-            said = f"the result has shape {tuple(value.shape)}; a Hessian needs a scalar"
-            raise RuntimeFault("E0403", said, help="sum(...) of it, or the command jac")
+        if take is hessian:
+            need_scalar(value, "sum(...) of it, or the command jac")
         tables = take(of_inputs, function.inputs) if function.wanted else ()
 
     def by_name(found: Any) -> dict[str, Any]:
@@ -309,7 +313,8 @@ def _diff(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str
     from gradcli.symbolic.shapes.declarations import declares  # needed by some jobs only
 
     declared = {n: v for n, v in used.items() if isinstance(v, str) and declares(v)}
-    values = worker.values({n: v for n, v in used.items() if n not in declared})
+    given = {n: v for n, v in used.items() if n not in declared}
+    values = worker.values(given, dtype_of(program, worker.task.dtype))
     result = _closed_form(worker, job.text, job.whole, job.wrt, job.order, declared, values)
     found = {
         "order": result.order, "derivatives": result.derivatives, "assumed": result.assumed,
@@ -365,7 +370,7 @@ def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict
     assert job.against is not None
     other = worker.program(job.against, False)
     text = job.against
-    values = worker.values(used)
+    values = worker.values(used, worker.task.dtype or "float64")
     if job.order:
         names = job.wrt if job.wrt is not None else other.free
         if len(names) != 1:
@@ -426,7 +431,7 @@ def _series(
 ) -> list[Any]:  # fmt: skip
     """The value at each point, or the fault there."""
     job = Job({"program" if whole else "expr": text})
-    evaluator = worker.evaluator_of(job, program, False)
+    evaluator = worker.evaluator_of(job, program, False, dtype=worker.task.dtype or "float64")
     found: list[Any] = []
     for i in range(count):
         try:
@@ -441,18 +446,22 @@ def _record(value: Any) -> dict[str, Any]:
 
 
 def _warnings(found: Mapping[str, Any]) -> list[str]:
-    said = []
-    if "value" in found and _odd(found["value"]):
-        said.append("the value is not finite")
-    said += [
-        f"the gradient by {n} is not finite" for n, g in found.get("grads", {}).items() if _odd(g)
-    ]
+    jacobians = found.get("jacobians", {}).get("value", {})
+    blocks = {
+        first if first == second else f"{first},{second}": block
+        for first, row in found.get("hessians", {}).items() for second, block in row.items()
+    }  # fmt: skip
+    said = ["the value is not finite"] if "value" in found and _odd(found["value"]) else []
+    for called, tables in (
+        ("gradient by", found.get("grads", {})), ("Jacobian by", jacobians),
+        ("second derivative by", blocks),
+    ):  # fmt: skip
+        said += [f"the {called} {name} is not finite" for name, t in tables.items() if _odd(t)]
     if found.get("value", {}).get("dtype", "").startswith("complex"):
         said += [
             f"the result is complex: by {n}, which is real, this is the real part"
-            for n, table in found.get("jacobians", {}).get("value", {}).items()
-            if not table["dtype"].startswith("complex")
-        ]
+            for n, table in jacobians.items() if not table["dtype"].startswith("complex")
+        ]  # fmt: skip
     return said
 
 

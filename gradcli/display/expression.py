@@ -8,7 +8,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
-from gradcli.ops.errors import Fault, LimitFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 
 LONG = 1 << 16
 """Characters of a text up to which a command makes more runs than it needs for its answer."""
@@ -55,6 +55,17 @@ def tried(function: Callable[..., Any], *args: Any) -> Any:
         raise
     except Fault:
         return None
+
+
+def need_scalar(value: Tensor, mend: str) -> None:
+    """Check that a gradient makes sense without a cotangent. Raises RuntimeFault (E0403), with
+    ``mend`` as the cure for a value with entries."""
+    if value.dtype.is_complex:
+        said = "the result is complex; a gradient needs a real scalar"
+        raise RuntimeFault("E0403", said, help="take abs(...), its .real or its .imag")
+    if value.array.size != 1:
+        said = f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar"
+        raise RuntimeFault("E0403", said, help=mend)
 
 
 def cut_by(node: Any) -> str | None:
