@@ -350,7 +350,7 @@ def _check(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[st
     with function.evaluator.settings():
         value = function.value()
         grads = function.evaluator.gradients(value, list(function.inputs))
-        seen = Entries(function, value.item(), function.function)
+        seen = Entries(function, value, function.function)
         try:
             seen.examine([wrap(g, x.dtype) for g, x in zip(grads, function.inputs, strict=True)])
         except RuntimeFault as fault:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradcli.engine import Tensor
+from gradcli.engine.graph.node import collect
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
@@ -66,6 +67,18 @@ def need_scalar(value: Tensor, mend: str) -> None:
     if value.array.size != 1:
         said = f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar"
         raise RuntimeFault("E0403", said, help=mend)
+
+
+def symmetrizes(value: Tensor) -> bool:
+    """Whether a value comes from an operator of symmetric matrices, cholesky or eigvalsh, whose
+    derivative is that of the symmetric part."""
+    behind = collect([value.edge] if value.edge is not None else [])
+    return any(getattr(node.op, "symmetrizes", False) for node in behind)
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose of an array of matrices; what has no two dimensions as it is."""
+    return x.swapaxes(-1, -2).conj() if x.ndim >= 2 else x
 
 
 def cut_by(node: Any) -> str | None:

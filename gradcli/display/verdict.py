@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.display.agreements import agreements, by_complex_step
-from gradcli.display.expression import Expression, cut_by, tried
-from gradcli.engine import dtypes
+from gradcli.display.expression import Expression, adjoint, cut_by, symmetrizes, tried
+from gradcli.display.mistakes import close
+from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.syntax import nodes as n
@@ -37,9 +38,10 @@ class Entries:
     """
 
     def __init__(
-        self, job: Expression, value: float, plain: Callable[[str], Callable[..., Any]]
+        self, job: Expression, value: Tensor, plain: Callable[[str], Callable[..., Any]]
     ) -> None:
-        self.job, self.value, self.plain = job, value, plain
+        self.job, self.value, self.plain = job, value.item(), plain
+        self.symmetrizes = symmetrizes(value)
         self.worst, self.compared, self.small, self.stepped = 0.0, 0, 0, 0
         self.casts = False
         self.unit = 0.0
@@ -64,8 +66,11 @@ class Entries:
         job = self.job
         rules, x = np.asarray(g.array), np.array(job.leaves[name].detach().array)
         function, exact = _number(self.plain(name)), _in_float64(job, name)
-        coarse = _cast_to(job, x.dtype)
+        coarse, halved = _cast_to(job, x.dtype), None
+        if self.symmetrizes and all(close(a, adjoint(a), tolerance(x.dtype)) for a in (x, rules)):
+            halved = _of_symmetric_part(function)
         if axes := x.dtype.kind == "c":
+            halved = halved and by_axes(halved, rules, x)[0]
             function, rules, x = by_axes(function, rules, x)
         unit = _unit(function, x, self.value)
         self.unit = max(self.unit, unit)
@@ -78,6 +83,10 @@ class Entries:
                 wide = tried(slope, function, x.astype(coarse), place)
                 if wide is not None and _agrees(rule, wide, coarse):
                     seen, unseen, fine, self.casts = wide, False, np.dtype(coarse), True
+            if halved and not _agrees(rule, seen, fine):  # linalg.cholesky reads one triangle
+                both = tried(slope, _counted(halved, unit), x, place)
+                if both is not None and _agrees(rule, both, fine):
+                    seen, unseen = both, False
             if self.hiding and seen.kind == "smooth" and _agrees(rule, seen, fine):
                 with no_grad():
                     if wavers(function, x.astype(fine), place, rule):
@@ -163,6 +172,10 @@ def _counted(function: Any, unit: float) -> Any:
 def _in_ones(seen: Slope, unit: float) -> Slope:
     value, left, right = (v * unit for v in (seen.value, seen.left, seen.right))
     return seen._replace(value=value, left=left, right=right)
+
+
+def _of_symmetric_part(function: Any) -> Any:
+    return lambda x: function((x + adjoint(x)) / 2)
 
 
 def _number(function: Any) -> Any:

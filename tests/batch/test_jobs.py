@@ -67,6 +67,8 @@ def test_a_job_is_what_the_command_gives(capsys):
     ("sin(1e6*x)", {"x": 1e8}, True),
     ("sum(x^2)", {"x": [1e8, 1]}, True),
     ("abs(z)^2", {"z": "1+2j"}, True),
+    ("sum(linalg.cholesky(A))", {"A": "4,1;1,3"}, True),
+    ("sum(linalg.eigvalsh(A)**2)*sum(A.detach())", {"A": "4,1;1,3"}, False),
     ("abs(x)", {"x": 0}, None),
     ("x*y.detach()", {"x": 2, "y": 3}, False),
     ("floor(x) + x", {"x": 2}, False),

@@ -46,7 +46,7 @@ def check(
         code = runner.generated(job, [name], "value") if many or run_by == "generated" else None
         return code or job.function(name)
 
-    seen = Entries(job, value.item(), plain)
+    seen = Entries(job, value, plain)
     seen.examine(found, watchdog.share_of_time(0.5))
     record: dict[str, Any] = {
         "checked": {
