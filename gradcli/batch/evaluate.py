@@ -18,8 +18,7 @@ import numpy as np
 from gradcli.batch.chunk import Crowded
 from gradcli.batch.plan import Plan
 from gradcli.batch.readers import Row
-from gradcli.display.expression import need_scalar
-from gradcli.engine.backward.api import grad
+from gradcli.display.expression import gradients, need_scalar
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
 from gradcli.engine.dtypes import default_dtype, float64, set_default_dtype, to_dtype
@@ -394,11 +393,7 @@ class Evaluator:
                 shapes = f"{tuple(self.cotangent.shape)}, the result {tuple(value.shape)}"
                 mend = "a cotangent has one entry per entry of the result"
                 raise RuntimeFault("E0912", f"the cotangent has shape {shapes}", help=mend)
-            if value.edge is not None and leaves:
-                found = grad(
-                    value, leaves, self.cotangent, allow_unused=True, materialize_grads=True
-                )
-                return [g.array for g in found if g is not None]  # none is: they are materialized
+            return [g.array for g in gradients(value, leaves, self.cotangent)]
         return [np.zeros(leaf.array.shape, leaf.dtype.numpy) for leaf in leaves]
 
 

@@ -218,11 +218,11 @@ class JobWorker:
         return self._kept[key]
 
     def evaluator_of(
-        self, job: Job, program: Program, grad: bool, wrt: Sequence[str] | None = None,
+        self, program: Program, grad: bool = False, wrt: Sequence[str] | None = None,
         dtype: str | None = None,
     ) -> Evaluator:  # fmt: skip
-        """What evaluates a program, made once for each text and ``wrt``."""
-        key = (job.text, job.whole, grad, None if wrt is None else tuple(wrt), dtype)
+        """What evaluates a program, made once for each and ``wrt``."""
+        key = (program, grad, None if wrt is None else tuple(wrt), dtype)
         found: Evaluator = self.kept(key, lambda: Evaluator(
             program, wrt=wrt, grad=grad, dtype=dtype or self.task.dtype, limits=self.limits,
             seed=self.task.seed,
@@ -245,7 +245,7 @@ class JobWorker:
 def _evaluated(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
     """eval and grad."""
     grad = job.command == "grad"
-    evaluator = worker.evaluator_of(job, program, grad, job.wrt if grad else None)
+    evaluator = worker.evaluator_of(program, grad, job.wrt if grad else None)
     try:
         value, grads = evaluator.row(worker.values(used, evaluator.dtype), job.number)
     except Fault as fault:
@@ -262,7 +262,7 @@ class _Function(Expression):
     """A job's program as a function of the variables that are differentiated by."""
 
     def __init__(self, worker: JobWorker, job: Job, program: Program, used: dict) -> None:
-        self.evaluator = worker.evaluator_of(job, program, False)
+        self.evaluator = worker.evaluator_of(program)
         self.program, self.limits, self.number = program, worker.limits, job.number
         self.leaves = {n: tensor(v) for n, v in worker.values(used, self.evaluator.dtype).items()}
         self.fixed = {}
@@ -369,7 +369,6 @@ def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict
     """Whether two expressions are one function: at the values given, else at points."""
     assert job.against is not None
     other = worker.program(job.against, False)
-    text = job.against
     values = worker.values(used, worker.task.dtype or "float64")
     if job.order:
         names = job.wrt if job.wrt is not None else other.free
@@ -377,15 +376,13 @@ def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict
             raise ValueFault(
                 "E0923", "wrt: the derivative of against is by one variable", help='"wrt": "x"'
             )
-        form = _closed_form(worker, text, False, names, job.order, {}, values)
-        text = form.text
-        other = worker.program(text, False)
+        form = _closed_form(worker, job.against, False, names, job.order, {}, values)
+        other = worker.program(form.text, False)
     free = sorted({*program.free, *other.free} - values.keys())
     given, count = _points(free)
     columns = {n: np.broadcast_to(v, (count, *np.shape(v))) for n, v in values.items()}
     columns.update(given)
-    mine = _series(worker, job.text, job.whole, program, columns, count)
-    theirs = _series(worker, text, False, other, columns, count)
+    mine, theirs = (_series(worker, p, columns, count) for p in (program, other))
     compared, worst, at = 0, 0.0, None
     for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
         if isinstance(b, Fault):
@@ -426,12 +423,10 @@ def _points(names: Sequence[str]) -> tuple[dict[str, np.ndarray], int]:
 
 
 def _series(
-    worker: JobWorker, text: str, whole: bool, program: Program, columns: Mapping[str, np.ndarray],
-    count: int,
-) -> list[Any]:  # fmt: skip
+    worker: JobWorker, program: Program, columns: Mapping[str, np.ndarray], count: int
+) -> list[Any]:
     """The value at each point, or the fault there."""
-    job = Job({"program" if whole else "expr": text})
-    evaluator = worker.evaluator_of(job, program, False, dtype=worker.task.dtype or "float64")
+    evaluator = worker.evaluator_of(program, dtype=worker.task.dtype or "float64")
     found: list[Any] = []
     for i in range(count):
         try:

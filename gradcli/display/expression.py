@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradcli.engine import Tensor
+import numpy as np
+
+from gradcli.engine import Tensor, grad, wrap
 from gradcli.engine.graph.node import collect
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
@@ -67,6 +69,18 @@ def need_scalar(value: Tensor, mend: str) -> None:
     if value.array.size != 1:
         said = f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar"
         raise RuntimeFault("E0403", said, help=mend)
+
+
+def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> list[Tensor]:
+    """The gradient by each target; zeros where the value does not depend on it."""
+    if not targets:
+        return []
+    if value.edge is None:
+        return [wrap(np.zeros_like(t.array), t.dtype) for t in targets]
+    if not value.dtype.differentiable:
+        raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
+    found = grad(value, targets, weights, allow_unused=True, materialize_grads=True)
+    return [g for g in found if g is not None]  # none is: they are materialized
 
 
 def symmetrizes(value: Tensor) -> bool:

@@ -12,9 +12,9 @@ import numpy as np
 import typer
 
 from gradcli.cli import inputs, options, output, runner, watchdog
-from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
+from gradcli.display.expression import gradients
 from gradcli.display.values import show_value
 from gradcli.display.verdict import Entries
 
