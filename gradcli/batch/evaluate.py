@@ -356,7 +356,7 @@ class Evaluator:
                 given = {**leaves, **self._constants()}
                 outcome = self.program.run(given, limits=self.limits)
                 value = self.result(outcome)
-                result = _number_of(value)
+                result = number_of(value)
                 if not self.grad:
                     return _checked(result, []), None
                 grads = self.gradients(value, [leaves[name] for name in by])
@@ -405,7 +405,7 @@ def _real(value: Any, dtype: str) -> Any:
     )
 
 
-def _number_of(value: Any) -> Any:
+def number_of(value: Any) -> Any:
     """What a program's result is as an array or number. Raises TypeFault (E0314)."""
     if isinstance(value, Tensor):
         return value.array

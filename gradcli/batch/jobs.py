@@ -26,7 +26,7 @@ import numpy as np
 from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk, Crowded
 from gradcli.batch.encode import Result, error_line
-from gradcli.batch.evaluate import Evaluator, dtype_of, unwatched, without_frames
+from gradcli.batch.evaluate import Evaluator, dtype_of, number_of, unwatched, without_frames
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
@@ -263,7 +263,7 @@ class _Function(Expression):
 
     def __init__(self, worker: JobWorker, job: Job, program: Program, used: dict) -> None:
         self.evaluator = worker.evaluator_of(program)
-        self.program, self.limits, self.number = program, worker.limits, job.number
+        self.worker, self.job, self.program = worker, job, program
         self.leaves = {n: tensor(v) for n, v in worker.values(used, self.evaluator.dtype).items()}
         self.fixed = {}
         program.names.require([*self.leaves, *program.names.called])
@@ -282,10 +282,15 @@ class _Function(Expression):
 
     def result(self, put_in: Mapping[str, Any]) -> Any:
         """The value with some variables replaced, on the random numbers of this job's run."""
-        self.evaluator.redraw(self.number)
+        self.evaluator.redraw(self.job.number)
         given = {**self.leaves, **put_in}
-        found = self.evaluator.result(self.program.run(given, limits=self.limits))
-        return found if getattr(found, "__gradcli_rank__", 0) else as_tensor(found)
+        found = self.evaluator.result(self.program.run(given, limits=self.worker.limits))
+        return found if getattr(found, "__gradcli_rank__", 0) else as_tensor(number_of(found))
+
+    def closed_form(self, declared: Mapping[str, Any]) -> Any:
+        """The formulas of the gradient, made once for all jobs of a text."""
+        job = self.job
+        return _closed_form(self.worker, job.text, job.whole, self.wanted, None, declared, {})
 
 
 def _tables(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:

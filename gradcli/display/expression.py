@@ -49,6 +49,12 @@ class Expression:
         """The value as a function of these variables, the others fixed."""
         return lambda *values: self.result(dict(zip(names, values, strict=True)))
 
+    def closed_form(self, declared: Mapping[str, Any]) -> Any:
+        """The formulas of the gradient, as ``gradcli.symbolic.diff`` gives them."""
+        from gradcli.symbolic import diff  # slow to load
+
+        return diff(self.program, self.wanted, declared=declared)
+
 
 def tried(function: Callable[..., Any], *args: Any) -> Any:
     """What a function gives; None where it cannot be computed, but for the limits of the run."""

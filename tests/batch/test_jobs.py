@@ -76,6 +76,7 @@ def test_a_job_is_what_the_command_gives(capsys):
     ("log(x)", {"x": -1}, False),
     ("sum(x*x.detach())", {"x": [1, 2]}, False),
     ("x*randn(3).sum()", {"x": 2}, True),
+    ("print(x)", {"x": 2}, "E0314"),
     ("x*1j", {"x": 2}, "E0403"),
     ("(x*1j).detach()", {"x": 2}, "E0403"),
     ("x*x", {"x": [1, 2]}, "E0403"),
