@@ -69,7 +69,7 @@ def run(
     make: Any = _worker
     if const or cotangent is not None or limits is not None:
         make, options = _worker.__wrapped__, {
-            **options, "constants": _reals(const or {}, dtype), "cotangent": cotangent,
+            **options, "constants": const, "cotangent": cotangent,
             "limits": limits,
         }  # fmt: skip
     kinds = tuple(kinds_of(columns).items())
@@ -86,15 +86,6 @@ def run(
         for position, fault in sorted(answers.errors.items()) if kept[position]
     ]  # fmt: skip
     return _joined(answers, worker.names, rows, place, errors)
-
-
-def _reals(const: Mapping[str, Any], dtype: str) -> dict[str, Any]:
-    """Constants, Python's whole numbers among them as real ones."""
-    found = {n: v if hasattr(v, "dtype") else np.asarray(v) for n, v in const.items()}
-    return {
-        n: v if hasattr(const[n], "dtype") or v.dtype.kind not in "iuf" else v.astype(dtype)
-        for n, v in found.items()
-    }
 
 
 @functools.lru_cache(maxsize=64)

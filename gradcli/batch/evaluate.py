@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.batch.chunk import Crowded
 from gradcli.batch.plan import Plan
 from gradcli.batch.readers import Row
-from gradcli.engine.backward.api import grad
+from gradcli.display.expression import gradients, need_scalar
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
 from gradcli.engine.dtypes import default_dtype, float64, set_default_dtype, to_dtype
@@ -82,6 +82,11 @@ def unwatched(position: int) -> None:
     """Nobody is told which row is at work."""
 
 
+def dtype_of(program: Program, asked: str | None) -> str:
+    """The dtype asked for, else float32 for a program that imports torch, else float64."""
+    return asked or ("float32" if program.names.uses_torch else "float64")
+
+
 class Evaluator:
     """A program, and what is asked of it for every row.
 
@@ -91,10 +96,10 @@ class Evaluator:
     wrt        the variables to differentiate by; all of the row's that can be when left out
     grad       False gives values only
     cotangent  weights a result that is no scalar: an array of its shape
-    dtype      of values that name none themselves: float64, float32 or float16
+    dtype      of values that name none themselves: float64, float32 or float16 (see ``dtype_of``)
     limits     of each row's run
     seed       of the random numbers: every row draws its own, whatever rows ran before it
-    constants  values of variables that are the same in every row
+    constants  values of variables that are the same in every row; real numbers without a dtype
 
     Raises SyntaxFault (E0201) where the program calls an unknown function, ValueFault (E0910) for a
     name in ``wrt`` or ``constants`` that the program does not read, (E0905) for another dtype.
@@ -107,9 +112,10 @@ class Evaluator:
 
     def __init__(
         self, program: Program, *, wrt: Iterable[str] | None = None, grad: bool = True,
-        cotangent: object = None, dtype: str = "float64", limits: Limits | None = None,
+        cotangent: object = None, dtype: str | None = None, limits: Limits | None = None,
         seed: int = 0, constants: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
+        dtype = dtype_of(program, dtype)
         if dtype not in FLOATS:
             raise ValueFault("E0905", f"a batch has no dtype {dtype!r}", help=", ".join(FLOATS))
         self.program = program
@@ -130,14 +136,13 @@ class Evaluator:
         program.names.require(program.free)
         self.grad = grad
         self.cotangent = None if cotangent is None else tensor(cotangent, dtype=dtype)
-        self.constants = dict(constants or {})
+        self.constants = {n: _real(v, dtype) for n, v in (constants or {}).items()}
         self._fixed = {
-            name: tensor(value) for name, value in self.constants.items()
+            name: value
+            for name, value in self.constants.items()
             if not grad or name not in (self.wrt or ())
-        }  # fmt: skip
-        self._dtype = to_dtype(dtype)
-        torch = program.names.uses_torch and dtype == "float64"
-        self._default = to_dtype("float32") if torch else self._dtype
+        }
+        self._default = to_dtype(dtype)
         self._known: set[tuple[str, ...]] = set()
         self._plans: dict[tuple, Plan] = {}
         self.room = float("inf")
@@ -256,7 +261,7 @@ class Evaluator:
                 self._plans.clear()
 
             def function(*values: Any) -> Any:
-                leaves = {**dict(zip(given, values, strict=True)), **self._fixed}
+                leaves = {**dict(zip(given, values, strict=True)), **self._constants()}
                 before = passing.set(True)
                 try:
                     outcome = self.program.run(leaves, limits=self.limits, twice=False)
@@ -314,6 +319,7 @@ class Evaluator:
         """What a run gives: its last expression, or what its last line assigned; several results in
         a list are one with a row for each, and a float of Python is one of the default dtype."""
         value = self.program.result(outcome)
+        value = self.program.differentiated(outcome) if value is None else value
         if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
             return stack(value)
         if isinstance(value, list | tuple | float | complex):
@@ -333,22 +339,27 @@ class Evaluator:
             by = self._wanted(given, values)
             return self._evaluated({name: values[name] for name in given}, by, number)
 
+    def redraw(self, number: int) -> None:
+        """Start the random numbers of a run on the row with this number."""
+        random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF ^ _OF_THE_PROGRAM)
+
     def _evaluated(
         self, values: Mapping[str, Any], by: Sequence[str], number: int
     ) -> tuple[Any, dict[str, Any] | None]:
-        random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF ^ _OF_THE_PROGRAM)
+        self.redraw(number)
         try:
             with within(self.limits.memory):  # a gradient takes more than a run
                 leaves = {
                     name: self._leaf(value, name in by or self.program.differentiates)
                     for name, value in values.items()
                 }  # fmt: skip
-                outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
+                given = {**leaves, **self._constants()}
+                outcome = self.program.run(given, limits=self.limits)
                 value = self.result(outcome)
-                result = _number_of(value)
+                result = number_of(value)
                 if not self.grad:
                     return _checked(result, []), None
-                grads = self._gradients(value, [leaves[name] for name in by])
+                grads = self.gradients(value, [leaves[name] for name in by])
                 return _checked(result, grads), dict(zip(by, grads, strict=True))
         except Fault:
             raise
@@ -357,6 +368,10 @@ class Evaluator:
         finally:
             set_default_dtype(self._default)
             mode.grad = True
+
+    def _constants(self) -> dict[str, Tensor]:
+        """The constants as tensors that no other row has: a gradient may be left in them."""
+        return {n: self._leaf(v, self.program.differentiates) for n, v in self._fixed.items()}
 
     def _leaf(self, value: Any, wanted: bool) -> Tensor:
         """A variable's value as a leaf of the graph."""
@@ -368,26 +383,29 @@ class Evaluator:
             leaf.requires_grad_()
         return leaf
 
-    def _gradients(self, value: Any, leaves: list[Tensor]) -> list[Any]:
-        """The gradient by each leaf, as arrays; zero where the result does not depend on it."""
+    def gradients(self, value: Any, leaves: list[Tensor]) -> list[Any]:
+        """The gradient by each leaf, as arrays; zero where the result does not depend on it. Raises
+        RuntimeFault (E0403, E0912) for results that have none."""
         if isinstance(value, Tensor):
-            if self.cotangent is None and value.array.size != 1:
-                said = f"the result has shape {tuple(value.shape)}; a gradient needs a scalar"
-                mend = "sum(...) of it, a cotangent, or values without gradients"
-                raise RuntimeFault("E0403", said, help=mend)
-            if self.cotangent is not None and self.cotangent.shape != value.shape:
+            if self.cotangent is None:
+                need_scalar(value, "sum(...) of it, a cotangent, or values without gradients")
+            elif self.cotangent.shape != value.shape:
                 shapes = f"{tuple(self.cotangent.shape)}, the result {tuple(value.shape)}"
                 mend = "a cotangent has one entry per entry of the result"
                 raise RuntimeFault("E0912", f"the cotangent has shape {shapes}", help=mend)
-            if value.edge is not None and leaves:
-                found = grad(
-                    value, leaves, self.cotangent, allow_unused=True, materialize_grads=True
-                )
-                return [g.array for g in found if g is not None]  # none is: they are materialized
+            return [g.array for g in gradients(value, leaves, self.cotangent)]
         return [np.zeros(leaf.array.shape, leaf.dtype.numpy) for leaf in leaves]
 
 
-def _number_of(value: Any) -> Any:
+def _real(value: Any, dtype: str) -> Any:
+    """A constant; without a dtype it is of real numbers."""
+    array = np.asarray(value)
+    return (
+        array.astype(dtype) if not hasattr(value, "dtype") and array.dtype.kind in "iuf" else value
+    )
+
+
+def number_of(value: Any) -> Any:
     """What a program's result is as an array or number. Raises TypeFault (E0314)."""
     if isinstance(value, Tensor):
         return value.array

@@ -11,8 +11,8 @@
 
 A result is what the command gives with --json, with ``row`` and ``id``; its ``ok`` says that the
 job ran. hess gives blocks {"x": {"y": T}}, jac {"value": {"x": T}}, check "agrees" (null where
-nothing was compared) and "max_rel_error". A text is parsed once, however many jobs have it. Jobs
-run on the engine, as single commands do.
+nothing was compared; "differs" says what is wrong) and "max_rel_error" (null for a wrong gradient).
+A text is parsed once, however many jobs have it. Jobs run on the engine, as single commands do.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ import numpy as np
 from gradcli import silence_numpy
 from gradcli.batch.chunk import Chunk, Crowded
 from gradcli.batch.encode import Result, error_line
-from gradcli.batch.evaluate import Evaluator, unwatched, without_frames
+from gradcli.batch.evaluate import Evaluator, dtype_of, number_of, unwatched, without_frames
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
 from gradcli.batch.task import Poisoned, Watch, fault_of
+from gradcli.display.expression import Expression, need_scalar
 from gradcli.display.records import dump_json, tensor_record
-from gradcli.engine import Tensor
+from gradcli.display.verdict import Entries
+from gradcli.engine import Tensor, wrap
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor, tensor
-from gradcli.engine.grad_mode import no_grad
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.diagnostics.runtime import placed
 from gradcli.language.names import settings
@@ -43,7 +44,6 @@ from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program, prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import within
-from gradcli.transforms.check import by_axes, hidden, slope, tolerance
 from gradcli.transforms.functional import hessian
 from gradcli.transforms.reverse import jacobian
 
@@ -63,7 +63,7 @@ class JobTask:
     """Jobs, in values that another process can be sent.
 
     limits   of each job's run
-    dtype    of values that name none
+    dtype    of values that name none; None for that of ``Evaluator``
     seed     of the random numbers: every job draws its own
     """
 
@@ -71,7 +71,7 @@ class JobTask:
     output = "jsonl"
 
     limits: Limits
-    dtype: str = "float64"
+    dtype: str | None = None
     seed: int = 0
 
     def worker(self) -> JobWorker:
@@ -140,8 +140,7 @@ class JobWorker:
         self.task = task
         self.limits = task.limits
         self.max_bytes = task.limits.memory or MAX_MEMORY
-        self.fields = Fields(lambda name: True, task.dtype, self.max_bytes)
-        self.reader = Reader("jsonl", self.fields)
+        self.reader = Reader("jsonl", self.fields("float64"))
         self._kept: dict[tuple, Any] = {}
 
     def result(
@@ -190,6 +189,7 @@ class JobWorker:
         unused = [name for name in job.vars if name not in used]
         notes = [f"not used: {', '.join(shown(name)[1:-1] for name in unused)}"] if unused else []
         found = COMMANDS[job.command](self, job, program, used)
+        notes += found.pop("notes", ())
         head = {"schema": 1, "row": number, "id": id, "ok": True, "command": job.command}
         record = {**head, **found, "warnings": _warnings(found)}
         return {**record, "notes": notes} if notes else record
@@ -218,19 +218,25 @@ class JobWorker:
         return self._kept[key]
 
     def evaluator_of(
-        self, job: Job, program: Program, grad: bool, wrt: Sequence[str] | None = None
-    ) -> Evaluator:
-        """What evaluates a program, made once for each text and ``wrt``."""
-        key = (job.text, job.whole, grad, None if wrt is None else tuple(wrt))
+        self, program: Program, grad: bool = False, wrt: Sequence[str] | None = None,
+        dtype: str | None = None,
+    ) -> Evaluator:  # fmt: skip
+        """What evaluates a program, made once for each and ``wrt``."""
+        key = (program, grad, None if wrt is None else tuple(wrt), dtype)
         found: Evaluator = self.kept(key, lambda: Evaluator(
-            program, wrt=wrt, grad=grad, dtype=self.task.dtype, limits=self.limits,
+            program, wrt=wrt, grad=grad, dtype=dtype or self.task.dtype, limits=self.limits,
             seed=self.task.seed,
         ))  # fmt: skip
         return found
 
-    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def fields(self, dtype: str) -> Fields:
+        """What reads variables of a dtype."""
+        return Fields(lambda name: True, dtype, self.max_bytes)
+
+    def values(self, given: Mapping[str, Any], dtype: str) -> dict[str, Any]:
         """Variables as numbers and arrays. Raises Fault that names the variable."""
-        return {name: self.fields.json(name, value) for name, value in given.items()}
+        fields = self.fields(dtype)
+        return {name: fields.json(name, value) for name, value in given.items()}
 
 
 # ---- Commands ------------------------------------------------------------------------------------
@@ -239,9 +245,9 @@ class JobWorker:
 def _evaluated(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
     """eval and grad."""
     grad = job.command == "grad"
-    evaluator = worker.evaluator_of(job, program, grad, job.wrt if grad else None)
+    evaluator = worker.evaluator_of(program, grad, job.wrt if grad else None)
     try:
-        value, grads = evaluator.row(worker.values(used), job.number)
+        value, grads = evaluator.row(worker.values(used, evaluator.dtype), job.number)
     except Fault as fault:
         if fault.code == "E0202":
             fault.help = (fault.help or "").replace("the row a field", "vars a")
@@ -252,50 +258,56 @@ def _evaluated(worker: JobWorker, job: Job, program: Program, used: dict) -> dic
     return found
 
 
-class _Function:
-    """A program as a function of the variables that are differentiated by."""
+class _Function(Expression):
+    """A job's program as a function of the variables that are differentiated by."""
 
     def __init__(self, worker: JobWorker, job: Job, program: Program, used: dict) -> None:
-        self.evaluator = worker.evaluator_of(job, program, False)
-        self.program, self.limits = program, worker.limits
-        self.values = {n: tensor(v) for n, v in worker.values(used).items()}
-        program.names.require([*self.values, *program.names.called])
-        self.wrt = [n for n, v in self.values.items() if v.dtype.differentiable]
+        self.evaluator = worker.evaluator_of(program)
+        self.worker, self.job, self.program = worker, job, program
+        self.leaves = {n: tensor(v) for n, v in worker.values(used, self.evaluator.dtype).items()}
+        self.fixed = {}
+        program.names.require([*self.leaves, *program.names.called])
+        self.wanted = [n for n, v in self.leaves.items() if v.dtype.differentiable]
         if job.wrt is not None:
             for name in job.wrt:
-                if name not in self.wrt:
+                if name not in self.wanted:
                     said = f"wrt: {shown(name)} is no real variable of the job"
-                    mend = f"its variables: {', '.join(self.wrt) or 'none'}"
+                    mend = f"its variables: {', '.join(self.wanted) or 'none'}"
                     raise ValueFault("E0910", said, help=mend)
-            self.wrt = list(job.wrt)
-        self.inputs = tuple(self.values[n] for n in self.wrt)
+        for name in self.wanted:
+            if job.wrt is None or name in job.wrt or program.differentiates:
+                self.leaves[name].requires_grad_()
+        self.wanted = self.wanted if job.wrt is None else list(job.wrt)
+        self.inputs = tuple(self.leaves[n] for n in self.wanted)
 
-    def __call__(self, *inputs: Any) -> Any:
-        given = {**self.values, **dict(zip(self.wrt, inputs, strict=True))}
-        found = self.evaluator.result(self.program.run(given, limits=self.limits))
-        return found if getattr(found, "__gradcli_rank__", 0) else as_tensor(found)
+    def result(self, put_in: Mapping[str, Any]) -> Any:
+        """The value with some variables replaced, on the random numbers of this job's run."""
+        self.evaluator.redraw(self.job.number)
+        given = {**self.leaves, **put_in}
+        found = self.evaluator.result(self.program.run(given, limits=self.worker.limits))
+        return found if getattr(found, "__gradcli_rank__", 0) else as_tensor(number_of(found))
 
-    def of(self, name: str) -> Callable[[Any], Any]:
-        """The function of one variable, the others as given."""
-        at = self.wrt.index(name)
-        return lambda x: self(*self.inputs[:at], x, *self.inputs[at + 1 :])
+    def closed_form(self, declared: Mapping[str, Any]) -> Any:
+        """The formulas of the gradient, made once for all jobs of a text."""
+        job = self.job
+        return _closed_form(self.worker, job.text, job.whole, self.wanted, None, declared, {})
 
 
 def _tables(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
     """hess and jac."""
     function = _Function(worker, job, program, used)
     take = hessian if job.command == "hess" else jacobian
+    of_inputs = function.function(*function.wanted)
     with function.evaluator.settings():
-        value = function(*function.inputs)
-        if take is hessian and value.array.size != 1:
-            said = f"the result has shape {tuple(value.shape)}; a Hessian needs a scalar"
-            raise RuntimeFault("E0403", said, help="sum(...) of it, or the command jac")
-        tables = take(function, function.inputs) if function.wrt else ()
+        value = function.value()
+        if take is hessian:
+            need_scalar(value, "sum(...) of it, or the command jac")
+        tables = take(of_inputs, function.inputs) if function.wanted else ()
 
     def by_name(found: Any) -> dict[str, Any]:
         if not isinstance(found, tuple):
             return _record(found)
-        return {n: by_name(part) for n, part in zip(function.wrt, found, strict=True)}
+        return {n: by_name(part) for n, part in zip(function.wanted, found, strict=True)}
 
     found = by_name(tables)
     of = {"hessians": found} if take is hessian else {"jacobians": {"value": found}}
@@ -306,7 +318,8 @@ def _diff(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str
     from gradcli.symbolic.shapes.declarations import declares  # needed by some jobs only
 
     declared = {n: v for n, v in used.items() if isinstance(v, str) and declares(v)}
-    values = worker.values({n: v for n, v in used.items() if n not in declared})
+    given = {n: v for n, v in used.items() if n not in declared}
+    values = worker.values(given, dtype_of(program, worker.task.dtype))
     result = _closed_form(worker, job.text, job.whole, job.wrt, job.order, declared, values)
     found = {
         "order": result.order, "derivatives": result.derivatives, "assumed": result.assumed,
@@ -338,57 +351,43 @@ def _check(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[st
     if job.against is not None:
         return _compared(worker, job, program, used)
     function = _Function(worker, job, program, used)
-    grad = worker.evaluator_of(job, program, True, job.wrt)
-    value, grads = grad.row({n: np.asarray(v.array) for n, v in function.values.items()})
-    worst, compared, off = 0.0, 0, []
-    with grad.settings(), no_grad():
-        for name, g in (grads or {}).items():
-            x = np.array(function.values[name].array)
-            plain, rules = _number(function.of(name)), np.asarray(g)
-            if x.dtype.kind == "c":
-                plain, rules, x = by_axes(plain, rules, x)
-            for place in np.ndindex(x.shape):
-                seen = slope(plain, x, place)
-                rule = float(rules[place])
-                error = abs(rule - seen.value) / max(1.0, abs(seen.value))
-                wrong = not error <= tolerance(x.dtype)
-                if wrong and hidden(rule, seen, float(value), float(x[place]), x.dtype):
-                    continue
-                if seen.kind == "smooth":
-                    worst, compared = max(worst, error), compared + 1
-                    if wrong:
-                        off.append(f"d/d{name} is {rule:.10g}; {seen.value:.10g} by differences")
-    agrees = not off if compared else None
-    found: dict[str, Any] = {"value": tensor_record(value), "agrees": agrees,
-                             "max_rel_error": worst, "compared": compared}  # fmt: skip
+    off = []
+    with function.evaluator.settings():
+        value = function.value()
+        grads = function.evaluator.gradients(value, list(function.inputs))
+        seen = Entries(function, value, function.function)
+        try:
+            seen.examine([wrap(g, x.dtype) for g, x in zip(grads, function.inputs, strict=True)])
+        except RuntimeFault as fault:
+            if fault.code != "E0410":
+                raise
+            off.append(fault.message)
+    compared = seen.compared + seen.stepped
+    agrees = not off if off or compared else None
+    worst = None if off else seen.worst
+    found = {"value": _record(value), "agrees": agrees, "max_rel_error": worst,
+             "compared": compared, "notes": seen.notes}  # fmt: skip
     return {**found, **({"differs": off} if off else {})}
-
-
-def _number(function: Callable[[Any], Any]) -> Callable[[np.ndarray], float]:
-    return lambda x: function(as_tensor(x)).item()
 
 
 def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
     """Whether two expressions are one function: at the values given, else at points."""
     assert job.against is not None
     other = worker.program(job.against, False)
-    text = job.against
-    values = worker.values(used)
+    values = worker.values(used, worker.task.dtype or "float64")
     if job.order:
         names = job.wrt if job.wrt is not None else other.free
         if len(names) != 1:
             raise ValueFault(
                 "E0923", "wrt: the derivative of against is by one variable", help='"wrt": "x"'
             )
-        form = _closed_form(worker, text, False, names, job.order, {}, values)
-        text = form.text
-        other = worker.program(text, False)
+        form = _closed_form(worker, job.against, False, names, job.order, {}, values)
+        other = worker.program(form.text, False)
     free = sorted({*program.free, *other.free} - values.keys())
     given, count = _points(free)
     columns = {n: np.broadcast_to(v, (count, *np.shape(v))) for n, v in values.items()}
     columns.update(given)
-    mine = _series(worker, job.text, job.whole, program, columns, count)
-    theirs = _series(worker, text, False, other, columns, count)
+    mine, theirs = (_series(worker, p, columns, count) for p in (program, other))
     compared, worst, at = 0, 0.0, None
     for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
         if isinstance(b, Fault):
@@ -429,12 +428,10 @@ def _points(names: Sequence[str]) -> tuple[dict[str, np.ndarray], int]:
 
 
 def _series(
-    worker: JobWorker, text: str, whole: bool, program: Program, columns: Mapping[str, np.ndarray],
-    count: int,
-) -> list[Any]:  # fmt: skip
+    worker: JobWorker, program: Program, columns: Mapping[str, np.ndarray], count: int
+) -> list[Any]:
     """The value at each point, or the fault there."""
-    job = Job({"program" if whole else "expr": text})
-    evaluator = worker.evaluator_of(job, program, False)
+    evaluator = worker.evaluator_of(program, dtype=worker.task.dtype or "float64")
     found: list[Any] = []
     for i in range(count):
         try:
@@ -449,18 +446,22 @@ def _record(value: Any) -> dict[str, Any]:
 
 
 def _warnings(found: Mapping[str, Any]) -> list[str]:
-    said = []
-    if "value" in found and _odd(found["value"]):
-        said.append("the value is not finite")
-    said += [
-        f"the gradient by {n} is not finite" for n, g in found.get("grads", {}).items() if _odd(g)
-    ]
+    jacobians = found.get("jacobians", {}).get("value", {})
+    blocks = {
+        first if first == second else f"{first},{second}": block
+        for first, row in found.get("hessians", {}).items() for second, block in row.items()
+    }  # fmt: skip
+    said = ["the value is not finite"] if "value" in found and _odd(found["value"]) else []
+    for called, tables in (
+        ("gradient by", found.get("grads", {})), ("Jacobian by", jacobians),
+        ("second derivative by", blocks),
+    ):  # fmt: skip
+        said += [f"the {called} {name} is not finite" for name, t in tables.items() if _odd(t)]
     if found.get("value", {}).get("dtype", "").startswith("complex"):
         said += [
             f"the result is complex: by {n}, which is real, this is the real part"
-            for n, table in found.get("jacobians", {}).get("value", {}).items()
-            if not table["dtype"].startswith("complex")
-        ]
+            for n, table in jacobians.items() if not table["dtype"].startswith("complex")
+        ]  # fmt: skip
     return said
 
 

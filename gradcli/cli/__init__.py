@@ -8,7 +8,6 @@
     job          one command's program, variables and results
     runner       whether an expression runs on the engine or as generated code
     output       results and errors as text, JSON, CSV and NPY
-    agreements   ``gradcli check``: a derivative by four further ways
     against      ``gradcli check --against``: a gradient that was worked out by hand
     topics, examples   what ``help`` and ``example`` show
     streams      standard streams that are closed, full or broken pipes

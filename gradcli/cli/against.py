@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from gradcli.cli import inputs
 from gradcli.cli.job import Job
+from gradcli.display.expression import adjoint, symmetrizes
 from gradcli.display.graphs import watch_gradients
 from gradcli.display.mistakes import Mistake, Part, Parts, Sample, close, diagnose
 from gradcli.display.values import show_value
@@ -175,8 +176,9 @@ def compare(
     # What the other variables are shall not look like numbers that belong into the formula, and
     # the gradient given may be theirs.
     if texts and not arrays:
-        beside = _nearby(job, programs, names)
-        everywhere = _nearby(job, programs, floats) or beside
+        symmetric = _symmetric_parts(job, floats)
+        beside = _nearby(job, programs, names, symmetric)
+        everywhere = _nearby(job, programs, floats, symmetric) or beside
     others = {name: here.by(job.program, name) for name in floats}
     samples = [Sample(here.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
@@ -387,7 +389,23 @@ class _Point:
         return np.zeros_like(self.leaves[name].array) if found is None else found
 
 
-def _nearby(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> list[Sample]:
+def _symmetric_parts(job: Job, names: Sequence[str]) -> set[str]:
+    """The symmetric matrices of which the derivatives see no other part, as they are put into
+    cholesky or eigvalsh: a formula need hold for symmetric ones alone."""
+    found = set()
+    for name, x in _values(job, names).items() if symmetrizes(job.value()) else ():
+        if x.ndim >= 2 and np.array_equal(x, adjoint(x)):
+            above = np.triu(np.full_like(x, NEAR * (1 + 1j if is_complex(x) else 1)), 1)
+            turned = _Point(job, {name: x + above - adjoint(above)})
+            by = _or_none(turned.by, job.program, name)
+            if by is not None and close(by, adjoint(by), tolerance(by.dtype)):
+                found.add(name)
+    return found
+
+
+def _nearby(
+    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str]
+) -> list[Sample]:
     """Points where ``moved`` differ, with the gradients of the rules and the formulas' values."""
     rng = np.random.default_rng(0)
     found = []
@@ -397,6 +415,8 @@ def _nearby(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> 
             x = np.array(job.leaves[name].detach().array, dtype=np.float64)
             size = np.where(x == 0, 1.0, np.abs(x))
             near = x + NEAR * size * rng.uniform(-1, 1, x.shape)
+            if name in symmetric:
+                near = (near + adjoint(near)) / 2
             values[name] = near.astype(job.leaves[name].array.dtype)
         point = _Point(job, values)
         try:

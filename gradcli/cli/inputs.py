@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, assigned, no_choice, unknown
 from gradcli.cli.streams import opened, standard_input
+from gradcli.display import expression
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
@@ -31,7 +32,6 @@ from gradcli.language.runtime.run import (
     constant,
     prepare,
 )
-from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_value
 from gradcli.language.values.flags import read_value
@@ -373,8 +373,9 @@ def execute(
     write = output.inert_writer(sys.stderr)
     outcome = program.run(leaves, limits=bounds, write=write, long=long)
     value = program.result(outcome, of)
-    if value is None and of is None:
-        value = _differentiated(program, outcome)
+    if value is None and of is None and (value := program.differentiated(outcome)) is None:
+        mend = "end with an expression, or name one with --of NAME"
+        raise ValueFault("E0314", "the text ends without a value", help=mend)
     return as_result(value), outcome
 
 
@@ -395,34 +396,14 @@ def as_result(value: Any) -> Any:
         raise ValueFault("E0314", said, help=mend) from None
 
 
-def _differentiated(program: Program, outcome: Outcome) -> Any:
-    """The variable that a text differentiates itself, which it means where it ends without a value.
-
-    Raises ValueFault (E0314) where there is none.
-    """
-    for statement in reversed(program.names.module.body):
-        call = statement.value if isinstance(statement, n.ExprStmt) else None
-        func = call.func if isinstance(call, n.Call) else None
-        root = func.value if isinstance(func, n.Attribute) and func.name == "backward" else None
-        if isinstance(root, n.Name) and root.id in outcome.variables:
-            return outcome.variables[root.id]
-    mend = "end with an expression, or name one with --of NAME"
-    raise ValueFault("E0314", "the text ends without a value", help=mend)
-
-
 def need_scalar(value: Tensor, program: Program) -> None:
     """Check that a gradient makes sense without a cotangent. Raises RuntimeFault (E0403)."""
-    if value.dtype.is_complex:
-        said = "the result is complex; a gradient needs a real scalar"
-        mend = "take abs(...), its .real or its .imag"
-    elif value.array.size == 1:
-        return
-    else:
-        said = f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar"
-        mend = "sum(...) it, or give --cotangent (vector-Jacobian product), or use gradcli jac"
-    fault = RuntimeFault("E0403", said, help=mend)
-    mark_last(fault, program)
-    raise fault
+    mend = "sum(...) it, or give --cotangent (vector-Jacobian product), or use gradcli jac"
+    try:
+        expression.need_scalar(value, mend)
+    except RuntimeFault as fault:
+        mark_last(fault, program)
+        raise
 
 
 def mark_last(fault: Any, program: Program) -> None:

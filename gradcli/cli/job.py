@@ -10,12 +10,13 @@ import numpy as np
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice
 from gradcli.cli.inputs import execute, limits, load, need_scalar, read_seconds, read_source
+from gradcli.display.expression import Expression
 from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import mode
 from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, Outcome
-from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
+from gradcli.ops.errors import LimitFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
 if TYPE_CHECKING:
@@ -30,25 +31,13 @@ _CALLED = {
     "hvp": "product for", "value": "value", "tangent": "tangent",
 }  # fmt: skip
 """What warnings call a result, by its place in JSON."""
-LONG = 1 << 16
-"""Characters of a text up to which a command makes more runs than it needs for its answer."""
 
 
 def _finite(value: Any) -> bool:
     return bool(np.isfinite(output.array_of(value)).all())
 
 
-def tried(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function gives; None where it cannot be computed, but for the limits of the run."""
-    try:
-        return function(*args)
-    except LimitFault:
-        raise
-    except Fault:
-        return None
-
-
-class Job:
+class Job(Expression):
     """One command's work on one expression: program, leaves, options, results.
 
     ``asked`` holds the command's parameters by name; those that a command does not have keep
@@ -114,11 +103,6 @@ class Job:
         """What the tensors of a graph may be called."""
         return self.leaves
 
-    @property
-    def long(self) -> bool:
-        """Whether the text is so long that one more run in another way takes its time."""
-        return len(self.program.source.text) > LONG
-
     def redraw(self) -> None:
         """Every run draws the same random numbers: it is one function that is looked at."""
         random.restore(self.drawn)
@@ -160,10 +144,6 @@ class Job:
         found = self.examine()
         return next((f for f in found if f.reaches), found[0]) if found else None
 
-    def value(self) -> Tensor:
-        """The value at the given variables."""
-        return self.result({})
-
     def result(self, put_in: Mapping[str, Any], long: Callable[[], Any] | None = None) -> Any:
         """The value with some variables replaced: the expression as a function."""
         return self.run(long, put_in)[0]
@@ -185,10 +165,6 @@ class Job:
             grads = watch_gradients(value)
             value.backward(retain_graph=True)  # type: ignore[attr-defined]
         return graph_of(value, {**self.names, **outcome.variables}, values=values, grads=grads)
-
-    def function(self, *names: str) -> Callable[..., Any]:
-        """The value as a function of these variables, the others fixed."""
-        return lambda *values: self.result(dict(zip(names, values, strict=True)))
 
     def _no_derivative(self) -> str:
         """Why there is none of this program."""

@@ -4,6 +4,7 @@
     records        strict JSON, CSV and NPY            tensorboard   a graph as an event file
     explanations   the chain rule step by step         plot          curves as text
     findings       where a NaN comes from, and its cure
+    verdict        whether a gradient is right, with expression and agreements
 
 It gives texts and bytes; the command line writes them out.
 """

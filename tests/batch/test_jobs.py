@@ -15,11 +15,11 @@ from gradcli.language.runtime.run import Limits
 from tests.support.families import family
 
 
-def raw(lines, executor=None, limits=None):
+def raw(lines, executor=None, limits=None, dtype=None):
     text = "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
     out = io.BytesIO()
     source = LineSource(io.BytesIO(text.encode()), "jobs")
-    task = JobTask(limits or Limits())
+    task = JobTask(limits or Limits(), dtype)
     run_session(source, task, executor or Serial(), open_output("jsonl", None, (), False, out))
     return out.getvalue().decode()
 
@@ -58,6 +58,100 @@ def test_a_job_is_what_the_command_gives(capsys):
         alone = json.loads(capsys.readouterr().out)
         (job,) = jobs({"expr": text, "vars": {"x": 2, "y": 3}, "command": command})
         assert {k: v for k, v in job.items() if k not in ("row", "id")} == alone
+
+
+@family("text, vars, verdict", [
+    ("x^3", {"x": 2}, True),
+    ("x.half()*y", {"x": 0.3, "y": 2}, True),
+    ("(x + 1e16 - 1e16)*y", {"x": 0.3, "y": 2}, True),
+    ("sin(1e6*x)", {"x": 1e8}, True),
+    ("sum(x^2)", {"x": [1e8, 1]}, True),
+    ("abs(z)^2", {"z": "1+2j"}, True),
+    ("sum(linalg.cholesky(A))", {"A": "4,1;1,3"}, True),
+    ("sum(linalg.eigvalsh(A)**2)*sum(A.detach())", {"A": "4,1;1,3"}, False),
+    ("abs(x)", {"x": 0}, None),
+    ("x*y.detach()", {"x": 2, "y": 3}, False),
+    ("floor(x) + x", {"x": 2}, False),
+    ("sqrt(x)", {"x": 0}, False),
+    ("log(x)", {"x": -1}, False),
+    ("sum(x*x.detach())", {"x": [1, 2]}, False),
+    ("x*randn(3).sum()", {"x": 2}, True),
+    ("print(x)", {"x": 2}, "E0314"),
+    ("x*1j", {"x": 2}, "E0403"),
+    ("(x*1j).detach()", {"x": 2}, "E0403"),
+    ("x*x", {"x": [1, 2]}, "E0403"),
+])  # fmt: skip
+def test_the_verdict_of_a_check_is_that_of_the_command(text, vars, verdict, capsys):
+    (job,) = jobs({"expr": text, "vars": vars, "command": "check"})
+    flags = [word for name, value in vars.items() for word in (f"--{name}", str(value).strip("[]"))]
+    code = run(["check", text, *flags, "--json"])
+    alone = json.loads(capsys.readouterr().out)
+    if isinstance(verdict, str):
+        assert code and alone["error"]["code"] == job["error"]["code"] == verdict
+    elif verdict is False:
+        assert code and alone["error"]["code"] == "E0410" and job["agrees"] is False
+        assert job["differs"] == [alone["error"]["message"]] and job["max_rel_error"] is None
+    else:
+        alone = alone["checked"]
+        assert (True if alone["compared"] else None) is verdict is job["agrees"]
+        assert alone["compared"] == job["compared"] and alone["notes"] == job.get("notes", [])
+        if "rand" not in text:
+            assert alone["max_rel_error"] == job["max_rel_error"]
+
+
+PARTS = ("value", "grads", "jacobians", "hessians")
+
+
+@family("program, dtype", [
+    ("import torch\nx*y + 0.1", None),
+    ("import torch\ntorch.tensor(0.1)*x*y", None),
+    ("import torch\nx*y + 0.1", "float64"),
+    ("import torch\nx*y + torch.tensor(0.1)", "float64"),
+    ("x*y + 0.1", "float32"),
+    ("q = x*y\nq.backward()", None),
+    ("q = x*y\nq.backward()\ny.grad + x", None),
+    ("q = x*y\nq.backward()\nx.grad.item()*y.grad.item()*1.0", None),
+    ("(x*1j).detach()*y.requires_grad", None),
+    ("sqrt(x - x)*y", None),
+    ("x*y*randn(2).sum() + rand(1).sum()*x", None),
+])  # fmt: skip
+def test_rows_and_jobs_are_what_the_commands_give(program, dtype, tmp_path, capsys):
+    vars = {"x": 0.3, "y": 2.5}
+    file, rows, out = (tmp_path / name for name in ("p.py", "rows.jsonl", "out.jsonl"))
+    file.write_text(program)
+    rows.write_text(json.dumps(vars) + "\n")
+    more = [] if dtype is None else ["--dtype", dtype]
+    for command in ("grad", "eval", "jac", "hess"):
+        run([command, "-f", str(file), "--x", "0.3", "--y", "2.5", "--json", *more])
+        alone = json.loads(capsys.readouterr().out)
+        (job,) = jobs({"program": program, "vars": vars, "command": command}, dtype=dtype)
+        found = [(job, {k: job[k] for k in PARTS if k in job})]
+        if "jacobians" in job:
+            found[0][1]["jacobians"] = job["jacobians"]["value"]
+        if "hessians" in job:
+            found[0][1]["hessians"] = {
+                a if a == b else f"{a},{b}": t
+                for a, row in job["hessians"].items() for b, t in row.items()
+            }  # fmt: skip
+        for const in (False, True) if command in ("grad", "eval") else ():
+            rows.write_text(json.dumps({"x": 0.3} if const else vars) + "\n")
+            words = [*more, *(["--const", "y=2.5"] if const else [])]
+            words += ["--no-grad"] if command == "eval" else []
+            run(["batch", "-f", str(file), "--jsonl", str(rows), "-o", str(out), "--executor",
+                 "serial", "--quiet", *words])  # fmt: skip
+            row = json.loads(out.read_text())
+            if const and "grads" in row:
+                row["grads"]["y"] = alone["grads"]["y"]
+            found.append((row, {k: row[k] for k in PARTS if k in row}))
+        for record, parts in found:
+            if not alone["ok"]:
+                assert record["error"]["code"] == alone["error"]["code"]
+            elif "rand" in program:
+                assert parts["value"] == found[0][1]["value"]
+            else:
+                assert parts == {k: alone[k] for k in PARTS if k in alone}, command
+                said = [w.partition(":")[0] for w in alone["warnings"] if "finite" in w]
+                assert command == "eval" or said == [w for w in job["warnings"] if "finite" in w]
 
 
 def test_a_name_twice_is_one_and_what_is_complex_says_so():

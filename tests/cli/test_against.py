@@ -21,6 +21,12 @@ RIGHT = [
     'check "sum(x^2)" --x 1,2 --against 2,4',
     'check "sum(x^2)" --x 1,2 --against "x=[2, 4]"',
     'check "sum(A*A)" --A 1,2;3,-4 --against "2,4;6,-8"',
+    # of a matrix that has to be symmetric
+    'check "sum(eigvalsh(A)^2)" --A 4,1;1,3 --against "2*A"',
+    'check "sum(linalg.eigvalsh(A)^2)" --A 4,1;1,3 --against "2*A"',
+    'check "sum(linalg.eigvalsh(Z)^2)" --Z "4,1+2j;1-2j,3" --against "2*Z"',
+    'check "2*sum(log(diagonal(cholesky(A))))" --A 4,1;1,3 --against "inv(A)"',
+    'check "2*sum(log(diagonal(linalg.cholesky(A))))" --A 4,1;1,3 --against "inv(A)"',
 ]
 
 
@@ -157,6 +163,8 @@ MISTAKES = [
     ("index", '"dot(x, roll(y,1))" --x 1,2,3,4 --y 4,5,6,9 --wrt x', "y", "after it"),
     ("index", '"dot(x, roll(y,1))" --x 1,2,3,4 --y 4,5,6,9 --wrt y', "roll(x,1)", "roll(x,-1)"),
     ("transpose", '"x @ A @ x" --A 1,2;5,3 --x 1,2 --wrt x', "2*A@x", "a symmetric A only"),
+    ("transpose", '"x @ A @ x + sum(A*A) + sum(eigvalsh(A))" --A 1,2;2,3 --x 1,2 --wrt A',
+     "outer(x, x) + 2*A.T + eye(2)", "A"),
     ("transpose", '"norm(A@X - B)^2" --A 1,2;3,4 --X 1,0;2,1 --B 1,1;1,1 --wrt X',
      "2*A@(A@X - B)", "2*A.T@(A@X - B) agrees"),
     ("index", '"logsumexp(z,0) - z[2]" --z 1,2,0.5', "softmax(z,0) - tensor([0.,1.,0.])", "1 has"),

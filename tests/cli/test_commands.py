@@ -90,7 +90,7 @@ def test_check_moves_both_axes_of_complex_numbers(cli):
 
 
 def test_a_wrong_forward_mode_is_told(cli, monkeypatch):
-    from gradcli.cli import agreements
+    from gradcli.display import agreements
 
     monkeypatch.setattr(agreements, "_forward", lambda *args: 7.0)
     done = cli("check", "x^2", "--x", "3")

@@ -218,7 +218,7 @@ def test_check_does_without_a_closed_form_that_takes_too_long(cli, monkeypatch):
         while True:
             pass
 
-    monkeypatch.setattr("gradcli.cli.agreements._closed_form", endless)
+    monkeypatch.setattr("gradcli.display.agreements._closed_form", endless)
     done = cli("check", "x^2", "--x", "3", "--timeout", "1")
     assert done.code == 0
     assert "also: forward mode, Richardson differences, complex step\n" in done.out

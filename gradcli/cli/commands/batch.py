@@ -19,6 +19,7 @@ from gradcli.cli.arguments import assigned, no_choice
 from gradcli.cli.options import entry
 from gradcli.cli.output import write_record
 from gradcli.cli.streams import opened, standard_input, unwritable
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import ValueFault
 
 MOST_WORKERS = 256
@@ -160,7 +161,6 @@ def _task(asked: Any, source: Any) -> Any:
     """What every row is put through. Raises Fault for an expression that is none."""
     from gradcli.batch.outputs import form_of
 
-    dtype = inputs.set_dtype(asked.dtype)
     limits = inputs.limits(asked.max_steps, asked.max_mem, asked.max_depth, asked.max_output)
     output = form_of(asked.out, asked.format)
     if asked.form == "jobs":
@@ -173,10 +173,11 @@ def _task(asked: Any, source: Any) -> Any:
                 raise ValueFault("E0907", f"{option} does not go with --jobs", help=mend)
         if output != "jsonl":
             raise ValueFault("E0907", f"jobs give JSON lines, not {output}", help="-o FILE.jsonl")
-        return JobTask(limits, dtype.name, asked.rng)
+        return JobTask(limits, asked.dtype and inputs.set_dtype(asked.dtype).name, asked.rng)
     from gradcli.batch.task import Task
 
     text, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
+    dtype = inputs.set_dtype(asked.dtype, prepare(text, mode))
     weights = asked.cotangent
     options = {
         "wrt": _names("--wrt", asked.wrt), "grad": not asked.no_grad,

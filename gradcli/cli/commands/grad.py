@@ -13,12 +13,13 @@ from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
 from gradcli.cli.jumps import jumps
 from gradcli.cli.options import option
+from gradcli.display.expression import cut_by, gradients
 from gradcli.engine import Tensor
 from gradcli.engine.graph.node import AccumulateGrad, collect
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Outcome
 from gradcli.language.syntax import nodes as n
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault
 
 Cotangent = Annotated[
     str | None, option("--cotangent", "Weights of a result with entries.", "VALUE")
@@ -153,18 +154,6 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
     return parts
 
 
-OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "detach_")
-"""Methods and attributes that give a value without its graph; so do ``PLAIN``, as functions."""
-PLAIN = ("float", "int", "bool")
-
-
-def cut_by(node: Any) -> str | None:
-    """What takes a value off the graph, where a node of a program is such a call or attribute."""
-    if isinstance(node, n.Call) and isinstance(node.func, n.Name) and node.func.id in PLAIN:
-        return node.func.id
-    return node.name if isinstance(node, n.Attribute) and node.name in OFF_THE_GRAPH else None
-
-
 def severed(job: Job, value: Tensor) -> list[str]:
     """A warning for each variable that is taken off the graph by name and is not in it."""
     if job.long:
@@ -182,15 +171,3 @@ def severed(job: Job, value: Tensor) -> list[str]:
         f"the gradient by {name} is 0: `{by}` takes it off the graph"
         for name, by in cuts.items() if id(job.leaves[name]) not in there
     ]  # fmt: skip
-
-
-def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> list[Tensor]:
-    """The gradient by each target; zeros where the value does not depend on it."""
-    if not targets:
-        return []
-    if value.edge is None:
-        return [engine.wrap(np.zeros_like(t.array), t.dtype) for t in targets]
-    if not value.dtype.differentiable:
-        raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
-    found = engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True)
-    return [g for g in found if g is not None]  # none is: they are materialized

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import gradcli.transforms as transforms
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.arguments import assigned
-from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent, severed
+from gradcli.cli.commands.grad import Cotangent, read_cotangent, severed
 from gradcli.cli.job import Job
 from gradcli.cli.jumps import jumps
 from gradcli.cli.options import option
+from gradcli.display.expression import gradients
 from gradcli.engine import wrap
 from gradcli.ops.errors import ValueFault
 from gradcli.transforms import functional

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.arguments import no_choice
-from gradcli.cli.job import Job, tried
+from gradcli.cli.job import Job
 from gradcli.cli.options import option
+from gradcli.display.expression import tried
 from gradcli.engine import wrap
 from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import Fault, ValueFault

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradcli.cli import inputs, options, output, runner, watchdog
-from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
 from gradcli.cli.options import option
+from gradcli.display.expression import gradients
 from gradcli.display.plot import WIDTH, save_curves, show_curves
 from gradcli.display.records import write_csv
 from gradcli.engine import Tensor, wrap

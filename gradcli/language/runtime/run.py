@@ -133,6 +133,17 @@ class Program:
             return outcome.variables.get(self.names.last_assigned)
         return outcome.value
 
+    def differentiated(self, outcome: Outcome) -> Any:
+        """The variable that a text differentiates itself, which it means where it ends without a
+        value; None where there is none."""
+        for statement in reversed(self.names.module.body if self.differentiates else ()):
+            call = statement.value if isinstance(statement, n.ExprStmt) else None
+            func = call.func if isinstance(call, n.Call) else None
+            root = func.value if isinstance(func, n.Attribute) and func.name == "backward" else None
+            if isinstance(root, n.Name) and root.id in outcome.variables:
+                return outcome.variables[root.id]
+        return None
+
     def node_at(self, line: int) -> n.Node | None:
         """The tree node that a line number of generated code stands for, after a run."""
         return None if self.generated is None else self.generated.node_at(line)

@@ -12,13 +12,13 @@ entry is wrong there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 import gradcli.transforms as transforms
-from gradcli.cli import watchdog
-from gradcli.cli.job import Job, tried
+from gradcli.display.expression import Expression, tried
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import LimitFault, RuntimeFault
@@ -31,11 +31,14 @@ FALL = 1.6
 """Richardson's steps: how many, and by how much each is smaller than the one before."""
 
 
-def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, float]:
+def agreements(
+    job: Expression, found: Sequence[Tensor], unit: float, share: AbstractContextManager[Any]
+) -> dict[str, float]:
     """The relative difference to each way that can be gone. Raises RuntimeFault (E0410).
 
     ``found`` are the gradients by ``job.wanted``; central differences already agree with them. A
-    way that is off by what is as good as 0 beside ``unit`` says nothing.
+    way that is off by what is as good as 0 beside ``unit`` says nothing. ``share`` limits the time
+    in which a closed form is looked for.
     """
     points = [np.asarray(job.leaves[name].detach().cpu().array) for name in job.wanted]
     rng = np.random.default_rng(0)
@@ -62,7 +65,7 @@ def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, floa
             )  # fmt: skip
     closed = None
     try:
-        with watchdog.share_of_time(0.5):
+        with share:
             closed = tried(_closed_form, job, gradients)
     except LimitFault as fault:
         if fault.code != "E0608":
@@ -77,11 +80,11 @@ def agreements(job: Job, found: Sequence[Tensor], unit: float) -> dict[str, floa
     return differences
 
 
-def _value(job: Job, values: Sequence[Any]) -> Any:
+def _value(job: Expression, values: Sequence[Any]) -> Any:
     return job.function(*job.wanted)(*values).reshape(())
 
 
-def _forward(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
+def _forward(job: Expression, points: Sequence[Any], along: Sequence[Any]) -> float:
     leaves = tuple(job.leaves[name].detach() for name in job.wanted)
     tangents = tuple(
         wrap(v.astype(x.dtype)[()], leaf.dtype)
@@ -91,7 +94,7 @@ def _forward(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
     return float(tangent.array)
 
 
-def _richardson(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
+def _richardson(job: Expression, points: Sequence[Any], along: Sequence[Any]) -> float:
     def at(step: float) -> float:
         moved = [
             wrap((x + step * v).astype(x.dtype)[()], job.leaves[name].dtype)
@@ -120,7 +123,7 @@ def _richardson(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
     return best
 
 
-def by_complex_step(job: Job, name: str, place: tuple[int, ...]) -> float | None:
+def by_complex_step(job: Expression, name: str, place: tuple[int, ...]) -> float | None:
     """The slope by one entry of a variable, from values alone; None where no such step is."""
     points = [np.asarray(job.leaves[k].detach().cpu().array) for k in job.wanted]
     along = [np.zeros(x.shape) for x in points]
@@ -129,7 +132,7 @@ def by_complex_step(job: Job, name: str, place: tuple[int, ...]) -> float | None
     return found
 
 
-def complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float | None:
+def complex_step(job: Expression, points: Sequence[Any], along: Sequence[Any]) -> float | None:
     """The slope in a direction, f(x + ih).imag / h; None where f is not of complex numbers, or
     has no value."""
     if any(x.dtype not in (np.float64, np.float32) for x in points):
@@ -147,16 +150,16 @@ def complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float
     return float(found.array.imag) / tiny
 
 
-def _closed_form(job: Job, gradients: Sequence[Any]) -> float | None:
+def _closed_form(job: Expression, gradients: Sequence[Any]) -> float | None:
     text = job.program.source.text
     entries = sum(leaf.array.size for leaf in job.leaves.values())
     real = not any(leaf.dtype.is_complex for leaf in job.leaves.values())
     if len(text) > LONGEST or entries > LONGEST or "rand" in text or job.fixed or not real:
         return None
-    from gradcli.symbolic import Declaration, diff  # slow to load
+    from gradcli.symbolic import Declaration  # slow to load
 
     shapes = {k: Declaration.of_shape(leaf.array.shape) for k, leaf in job.leaves.items()}
-    result = diff(job.program, job.wanted, declared=shapes)
+    result = job.closed_form(shapes)
     values = {name: leaf.detach().cpu().array for name, leaf in job.leaves.items()}
     tables, lost, *_ = result.settled(**values)
     if lost:  # the formula has no value there, or has lost its digits
