@@ -303,6 +303,16 @@ def test_a_number_read_of_an_array_is_no_view_of_it(text):
     assert [one.item() for one in along] == pytest.approx([python(start), sum(slopes)])
 
 
+@family("text", [
+    "y.sort()\ny[0]", "def f(y):\n    y.fill(2)\n    return y\nf(y)[0]", "y.std()", "y.var()*2",
+    "np.stack([y, y]).max(axis=0)[0]", "z = x*np.array([2.0, 1.0])\nz.sort()\nz[0]",
+])  # fmt: skip
+def test_methods_that_arrays_have_otherwise_give_no_other_number(text):
+    x = gradcli.tensor(2.0, requires_grad=True)
+    with pytest.raises(TypeError, match=r"of an array is not|give another array"):
+        prepare(f"y = np.array([x, 2*x])\n{text}", "file").run({"x": x})
+
+
 @family("text", ["x.item()*x", "(x*x).tolist()*x"])
 def test_a_number_that_leaves_the_graph_is_told(text):
     given = prepare(f"y = {text}\ny", "file")
