@@ -731,7 +731,7 @@ def _augmented(op: Operator) -> Callable:
 
 
 put_signs(Operand)
-Operand.__pos__ = positive  # type: ignore[attr-defined]
+setattr(Operand, "__pos__", positive)  # noqa: B010
 for _sign, _op in by_sign().items():
     if _sign in SIGN_METHODS:
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))

@@ -164,8 +164,6 @@ def attribute(value: Any, name: str) -> Any:
         if name == "name":
             return lambda: said
     kind = _family(value)
-    if kind is not Tensor and name in _LEAVING:
-        _tell_of_leaving(value, name)
     if getattr(value, "__gradcli_rank__", 0) and kind not in CALL:
         return _of_stand_in(value, name)
     method = CALL.get(kind, {}).get(name)
@@ -241,6 +239,8 @@ def _of_stand_in(value: Any, name: str) -> Any:
     """An attribute of what stands for a tensor inside a transform: a tangent, a batch."""
     if name in READ[Tensor]:
         return getattr(value, name)
+    if name in _LEAVING:
+        _tell_of_leaving(value, name)
     method = getattr(value, name, None) if name in CALL[Tensor] else None
     if method is None:
         raise UnknownAttribute(Tensor, name)

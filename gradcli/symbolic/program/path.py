@@ -329,7 +329,7 @@ class Pair:
 
 
 put_signs(Pair)
-Pair.__pos__ = positive  # type: ignore[attr-defined]
+setattr(Pair, "__pos__", positive)  # noqa: B010
 Pair.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
