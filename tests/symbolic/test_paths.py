@@ -52,7 +52,7 @@ def test_backward_names_the_result():
         ("g = lambda u: sin(u)\ng(x)", {}, {"x": "cos(x)"}),
         ("with no_grad():\n    c = x*2\nc*x", {}, {"x": "2*x"}),
         ("x.detach()*x", {}, {"x": "x"}),
-        ("from torch import sin\nx.item()*x", {}, {"x": "x"}),
+        ("x.item()*x", {}, {"x": "x"}),
         ("y = x if x > 0 else -x\ny", {"x": -2.0}, {"x": "-1"}),
         ("max(x, 0)*x", {"x": 2.0}, None),
         ("w = x @ x\nfor i in range(2):\n    w = w*w\nw", {"x": np.array([1.0, 2.0])}, None),

@@ -43,10 +43,10 @@ def tell_of_lost_parts(given: DType, wanted: DType) -> None:
         warn_once("Casting complex values to real discards the imaginary part")
 
 
-def warn_of_float(by: str = "float()") -> None:
+def warn_of_float() -> None:
     """Warn that a number which ``float`` makes leads no gradient. Not of ``int``: there it is 0."""
     warn(
-        f"{by} of a tensor gives a number, and no gradient or tangent comes back: compute with "
+        "float() of a tensor gives a number, and no gradient or tangent comes back: compute with "
         "the tensor, or write x.detach()"
     )
 

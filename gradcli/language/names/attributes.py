@@ -18,16 +18,14 @@ from gradcli.engine.backward.gradient_edges import GradientEdge, Handles
 from gradcli.engine.creation import sampling
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.dtypes import finfo, iinfo
-from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.tensor.attributes import Size, Storage
-from gradcli.engine.tensor.conversion import warn_of_float
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.functions.index import LATER_METHODS
 from gradcli.language.names import argument_checks, builtins, identity, mappings
-from gradcli.language.names.calling import checking, named, own_name
+from gradcli.language.names.calling import checking, own_name
 from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.names.texts import STRING_METHODS
 from gradcli.language.type_names import a_value
@@ -57,25 +55,6 @@ def _numpy(x: Any, force: Any = False) -> Any:
     return arrays.of_tensor(x.detach() if force else x)
 
 
-_LEAVING = ("item", "tolist")
-"""Methods that give plain numbers, which lead no gradient."""
-
-
-def _tell_of_leaving(value: Any, name: str) -> None:
-    """Warn of the gradient that is lost, as ``float`` does, in a text that is not PyTorch's."""
-    stands = getattr(value, "__gradcli_rank__", 0) > 1  # for a tensor, inside a transform
-    if mode.rebinds and (stands or getattr(value, "requires_grad", False)):
-        warn_of_float(f"{name}()")
-
-
-def _leaving(name: str, method: Any) -> Any:
-    def call(self: Tensor) -> Any:
-        _tell_of_leaving(self, name)
-        return method(self)
-
-    return named(call, name)
-
-
 def _tensor_methods() -> dict[str, Any]:
     table = {
         name: methods.METHODS[name] if name in methods.METHODS else getattr(Tensor, name)
@@ -83,7 +62,6 @@ def _tensor_methods() -> dict[str, Any]:
         if hasattr(Tensor, name)
     }
     table["tolist"] = argument_checks.to_list
-    table |= {name: _leaving(name, table[name]) for name in _LEAVING}
     table["data_ptr"] = identity.data_pointer
     table["numpy"] = _numpy
     operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
@@ -239,8 +217,6 @@ def _of_stand_in(value: Any, name: str) -> Any:
     """An attribute of what stands for a tensor inside a transform: a tangent, a batch."""
     if name in READ[Tensor]:
         return getattr(value, name)
-    if name in _LEAVING:
-        _tell_of_leaving(value, name)
     method = getattr(value, name, None) if name in CALL[Tensor] else None
     if method is None:
         raise UnknownAttribute(Tensor, name)
