@@ -313,16 +313,6 @@ def test_methods_that_arrays_have_otherwise_give_no_other_number(text):
         prepare(f"y = np.array([x, 2*x])\n{text}", "file").run({"x": x})
 
 
-@family("text", ["x.item()*x", "(x*x).tolist()*x"])
-def test_a_number_that_leaves_the_graph_is_told(text):
-    given = prepare(f"y = {text}\ny", "file")
-    x = gradcli.tensor(2.0, requires_grad=True)
-    with pytest.warns(UserWarning, match="no gradient or tangent comes back"):
-        given.run({"x": x})
-    with pytest.warns(UserWarning, match="no gradient or tangent comes back"):
-        gradcli.func.jvp(lambda x: given.run({"x": x}).value, (x.detach(),), (gradcli.ones(()),))
-
-
 @family(
     "text",
     [
