@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import check_parts, refuse_kinds
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.apply import flipped_view, note_view
 from gradcli.engine.record.arguments import Anything, Operand
 from gradcli.engine.record.composite import bottom, called, in_float32, lasting, rowwise
@@ -276,7 +277,7 @@ def positive(input: Any) -> Any:
     """``+input``. Raises RuntimeFault (E0309) for booleans."""
     if not input.dtype.kind:
         raise bad_dtype("The `+` operator, on a bool tensor is not supported.")
-    return input
+    return O["clone"](input) if mode.rebinds and input.ndim else input  # NumPy's is a copy
 
 
 def copysign(input: Any, other: Operand) -> Any:

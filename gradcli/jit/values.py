@@ -28,7 +28,7 @@ from gradcli.jit.ir import Instruction, NotTraceable, Value
 from gradcli.jit.iteration import UNROLLED, ByTurn, Range, iterator
 from gradcli.jit.specs import FLOATS, KINDS, SMALL, UNSET, PyNumber
 from gradcli.jit.trace import Trace
-from gradcli.language.names import attributes, builtins
+from gradcli.language.names import attributes, builtins, settings
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
@@ -451,6 +451,7 @@ class Values:
         if target.__class__ is not Value and not isinstance(target, Tensor):
             raise NotTraceable(f"the method {name}")
         pure = name in _TENSOR_METHODS or name in methods.COMPOSED or name in OPERATORS
+        pure = pure and name not in (*settings.OTHERWISE, *settings.WRITING)
         if name.endswith("_") or not pure or any(options.get(w) for w in ("requires_grad", "out")):
             raise NotTraceable(f"the method {name}")
         if name == "item" and target.__class__ is Value and not given:

@@ -48,6 +48,7 @@ from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, no_array
 from gradcli.engine.tensor.storage import References, Slots
 from gradcli.engine.tensor.tensor import Plain, wrap
+from gradcli.functions.arithmetic import positive
 from gradcli.functions.in_place import rebound
 from gradcli.functions.methods import METHODS, TURNED, as_method, of_values
 from gradcli.functions.subscripts import numbers_first, plain_index
@@ -731,6 +732,7 @@ def _augmented(op: Operator) -> Callable:
 
 
 put_signs(Operand)
+setattr(Operand, "__pos__", positive)  # noqa: B010
 for _sign, _op in by_sign().items():
     if _sign in SIGN_METHODS:
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import current
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import Cotangents, Extra, Node, Part, keeps_result, more
 from gradcli.engine.record.composite import one_of_several
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -64,6 +64,8 @@ def together(
         more(node).params["called"] = name
         for i, piece in enumerate(pieces):
             piece.edge = node.port(i)
+    if mode.rebinds:  # NumPy's rows may be written to
+        return tuple(pieces)
     return tuple(one_of_several(piece, name) for piece in pieces)
 
 

@@ -289,7 +289,9 @@ class Numbers:
     def __iter__(self) -> Iterator[Any]:
         if not self.array.ndim:
             raise TypeFault("E0310", "iteration over a 0-d tensor")
-        return map(self.__getitem__, range(len(self))) if mode.rebinds else iter(self.unbind(0))
+        if mode.rebinds and self.array.ndim == 1:  # a number is read when its turn comes
+            return map(self.__getitem__, range(len(self)))
+        return iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, Numbers | int | float | complex | np.generic | np.ndarray):

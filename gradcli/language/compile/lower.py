@@ -22,7 +22,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.resolve import METHOD_MARKS, Checked
 from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.limits.sizes import INT_BITS
-from gradcli.language.names import attributes
+from gradcli.language.names import attributes, settings
 from gradcli.language.names import table as names
 from gradcli.language.names.context_managers import SWITCHES, TAKES
 from gradcli.language.syntax import nodes as n
@@ -789,7 +789,7 @@ class Lowerer:
 
     def of_a_tensor(self, method: str, receiver: ast.Name, called: ast.expr) -> ast.expr:
         """``receiver.method()`` at once where it is a tensor: no call stands in between."""
-        if method not in attributes.CALL[Tensor]:
+        if method not in attributes.CALL[Tensor] or method in settings.OTHERWISE:
             return called
         name = f"t_{method}"
         self.constants[name] = ("tensor method", method)
@@ -1088,10 +1088,11 @@ class Lowerer:
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result of the program."""
         (value,) = yield from self.sequence((node.value,))
-        if self.nesting == 0:
-            self.add(Assign([Name("result", STORE)], value.code))
-        else:
-            self.add(ast.Expr(value.code))
+        code, of = value.code, node.value.func if isinstance(node.value, n.Call) else None
+        last = node is self.checked.module.body[-1]  # whose result is the program's
+        if isinstance(of, n.Attribute) and of.name in settings.WRITING and not last:
+            code = self.call("h_unused", code)
+        self.add(ast.Expr(code) if self.nesting else Assign([Name("result", STORE)], code))
 
     def Def(self, node: n.Def) -> Lowering:
         """A function of the program, ``v_`` and its name in generated code."""

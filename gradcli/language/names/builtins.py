@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.index import found
 from gradcli.language.limits.sizes import (
@@ -391,6 +392,13 @@ def _next(values: Any, *default: Any) -> Any:
     return next(values, *default)
 
 
+def _reversed(values: Any) -> Any:
+    """The items from the last to the first, each read when its turn comes."""
+    if mode.rebinds and hasattr(values, "__gradcli_rank__"):  # elsewhere PyTorch's, a copy
+        return map(values.__getitem__, reversed(range(len(values))))
+    return reversed(values if isinstance(values, range | list) else as_list(values))
+
+
 # Python's own functions, which have the names of operators and take lists.
 TABLE: dict[str, Any] = {
     "len": _length, "range": _range, "list": lambda values=(): as_list(values),
@@ -404,8 +412,7 @@ TABLE: dict[str, Any] = {
         "enumerate", enumerate(iterate(values), start), (values,)),
     "zip": lambda *values, strict=False: Lazy(
         "zip", zip(*map(iterate, values), strict=bool(strict)), values),
-    "reversed": lambda values: Lazy(
-        "reversed", reversed(values if isinstance(values, range | list) else as_list(values))),
+    "reversed": lambda values: Lazy("reversed", _reversed(values)),
     "map": _map, "filter": _filter, "iter": _iter, "next": _next,
     "divmod": lambda a, b: (a // b, modulo(a, b)),
     "callable": lambda value: callable(value) and not getattr(value, "__gradcli_rank__", False),

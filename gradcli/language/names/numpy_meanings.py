@@ -17,11 +17,13 @@ from gradcli.functions import (
     counting,
     products,
     reshaping,
+    scatter,
     sorting,
     statistics,
     strided,
 )
 from gradcli.language.names.argument_checks import checked_data, composed
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import bad_shape
 from gradcli.ops.operator import OPERATORS as O
 
@@ -159,7 +161,44 @@ def gradient(a: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> An
 
 def meshgrid(*tensors: Any, indexing: str = "xy") -> Any:
     """The grids of vectors, of which the first goes along the columns."""
-    return reshaping.meshgrid(*tensors, indexing=indexing)
+    return tuple(O["clone"](grid) for grid in reshaping.meshgrid(*tensors, indexing=indexing))
+
+
+def conj(a: Any) -> Any:
+    """The complex conjugate, in memory of its own."""
+    return O["clone"](arithmetic.conj(a))
+
+
+def flip(a: Any, axis: Any = None) -> Any:
+    """The entries in reverse order along axes, as a view."""
+    axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not isinstance(a, Tensor):  # a step of a formula, which refuses to be written to later
+        return O["flip"](a, axes) if axes else a
+    index = [slice(None)] * a.ndim
+    for d in axes:
+        index[normal_dim(d, a.ndim)] = slice(None, None, -1)
+    return a[tuple(index)]
+
+
+def fliplr(a: Any) -> Any:
+    """The columns in reverse order, as a view."""
+    return flip(a, 1)
+
+
+def flipud(a: Any) -> Any:
+    """The rows in reverse order, as a view."""
+    return flip(a, 0)
+
+
+def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Turned by so many right angles, from the first axis to the second, as a view."""
+    turned = flip(a, ((), axes[1], axes, axes[0])[k % 4])
+    return O["transpose"](turned, *axes) if k % 2 else turned
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """A matrix with the vector on a diagonal; of a matrix, a diagonal as a view."""
+    return scatter.diagonal(v, k) if v.ndim == 2 else scatter.diag(v, k)
 
 
 def _of(a: Any, dtype: Any, whole: bool = False) -> Any:
@@ -179,5 +218,6 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     for f in (
         std, var, median, nanmedian, average, ptp, cumsum, cumprod, sort, repeat, split, transpose,
         dot, cross, histogram, round, select, nonzero, where, equal, gradient, meshgrid,
+        conj, flip, fliplr, flipud, rot90, diag,
     )
 }  # fmt: skip

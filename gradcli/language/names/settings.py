@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from gradcli.engine import dtypes
+from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import bad_argument, bad_type
 
 _MOST = {"precision": 100, "threshold": 1_000_000, "edgeitems": 1000, "linewidth": 100_000}
@@ -98,6 +99,17 @@ def put_back(keep: bool = False) -> None:
 _leading: ContextVar[bool] = ContextVar("leading", default=False)
 OTHERWISE = ("std", "var", "repeat")
 """Methods of arrays that are something else of tensors."""
+WRITING = ("sort", "fill")
+"""Methods of arrays that write to them, where those of tensors give another."""
+
+
+def unused(made: Any) -> Any:
+    """What a method of ``WRITING`` gave and nothing takes. Raises TypeFault (E0303) for a tensor,
+    where a program has arrays only."""
+    if mode.rebinds and (isinstance(made, tuple) or hasattr(made, "__gradcli_rank__")):
+        said = "sort() and fill() give another array here, which nothing takes"
+        raise bad_type(said, help="write x[:] = np.sort(x), or x[:] = 0")
+    return made
 
 
 def arrays_lead() -> None:

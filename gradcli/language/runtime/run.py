@@ -216,18 +216,23 @@ def _makes_tensors(checked: Checked) -> bool:
     """Whether a text names what makes tensors, writes to them or differentiates: no variable, no
     comment, and nothing of its own ``self``."""
     words = (*_PASSES, "tensor")
-    if not re.search(rf"{'|'.join(words)}|\w_\b", checked.source.text):
+    if not checked.implied.keys().isdisjoint(("torch", "nn", "F")):
+        return True
+    if not re.search(rf"{'|'.join(words)}|\w_\b|inplace", checked.source.text):
         return False
     said: set[str] = set()
     own: set[str] = set()
     for one in n.walk(checked.module):
+        if isinstance(one, n.FunctionClass):
+            return True
         of = one.value if isinstance(one, n.Attribute) else None
         if isinstance(one, n.Def) or (isinstance(of, n.Name) and of.id == "self"):
             own.add(one.name)  # type: ignore[attr-defined]
         elif isinstance(one, n.Attribute | n.Keyword):
             said.add(one.name or "")
     said -= own
-    return any(name[-1:] == "_" != name[:1] and hasattr(Tensor, name) for name in said) or any(
+    writes = (name[-1:] == "_" != name[:1] and hasattr(Tensor, name) for name in said)
+    return "inplace" in said or any(writes) or any(
         any(word in name for word in words) and not hasattr(np, name)
         for name in {*said, *checked.outer} if name in NAMES or hasattr(Tensor, name)
     )  # fmt: skip

@@ -179,7 +179,7 @@ def _made_caller(name: str, count: int | None) -> Callable:
             return checked(value, *args, **options)
         return plain(attribute(value, name))(*args, **options)
 
-    if name in settings.OTHERWISE:
+    if name in settings.OTHERWISE or (name in ("max", "min") and count != 0):  # along an axis
         return lambda value, /, *args, **options: with_any(
             settings.plain_tensor(value, name), *args, **options
         )
@@ -250,4 +250,5 @@ _HELPERS: dict[str, Any] = {
     "h_shift_left_by": builtins.shift_left_by, "h_shift_right": operator.rshift,
     "h_shift_right_by": builtins.shift_right_by, "h_slice": slice, "h_spread": spread,
     "h_sub_from": operator.isub, "h_super": records.parent, "h_term": one_more, "h_type": type,
+    "h_unused": settings.unused,
 }  # fmt: skip

@@ -22,6 +22,7 @@ import numpy as np
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.arithmetic import positive
 from gradcli.functions.in_place import rebound
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names import attributes
@@ -132,7 +133,7 @@ class Tape:
         index = self.write(name, [self.place(a) for a in args], kept)
         made = Pair(self, index, value)
         made = made if mode.grad else made.detach()
-        if op.moves == "view":
+        if op.moves == "view" or (mode.rebinds and op.name == "flip"):
             made.seen_of(args[0], params.get("index") if op.name == "getitem" else None)
         return made
 
@@ -328,6 +329,7 @@ class Pair:
 
 
 put_signs(Pair)
+setattr(Pair, "__pos__", positive)  # noqa: B010
 Pair.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 

@@ -270,6 +270,17 @@ def test_an_item_of_an_array_is_given_another_value_by_what_leads(sign):
     "            return Pair(self.a*o, self.b*o)\n"
     "        return Pair(self.a*o.a, self.a*o.b + self.b*o.a)\n"
     "(Pair(u[0], 1)*u[1]*Pair(v[0], 2)*3).b + isinstance(u, float)",
+    "t = +u\nt[0] = 7\n(t*u).sum()", "t = np.positive(u)\nt[0] = 7\n(t*u).sum()",
+    "t = np.conj(u)\nt[0] = 7\n(t*u).sum()", "t = np.flip(u)\nt[0] = v[1]\nu[1] = 7\n(t*u).sum()",
+    "A = np.outer(u, v)\nnp.fliplr(A)[0] = u\nnp.flipud(A)[0] *= u\n(A*A).sum()",
+    "A = np.outer(u, v)\nt = [np.rot90(A, k) for k in range(4)]\nfor k in range(4):\n"
+    "    t[k][0, 1:] += (k + 1)*u[0]\n(A*t[1]*t[2]*t[3]).sum()/1e4",
+    "A = np.outer(u, v)\nt = np.diag(A)\nA[0, 0] = u[1]\nA[1] *= 2\n"
+    "(t*np.diag(np.diag(A, 1))[0, 0]).sum()",
+    "X, Y = np.meshgrid(u, v)\nX[0, 0] = 7\n(X*Y*u).sum()",
+    "s = 0\nfor a in reversed(u):\n    s = s*v[0] + a\n    u[0] = 7\ns",
+    "A = np.outer(u, v)\na, b, c = A\na[0] = 3\nb[:] = c + a\nfor r in A:\n    r += u\n"
+    "(a*b*c).sum()",
 ])  # fmt: skip
 def test_a_number_read_of_an_array_is_no_view_of_it(text):
     start, (head, _, last) = [1.5, 2.0, 3.5], f"u = v*2\n{text}".rpartition("\n")
@@ -290,6 +301,29 @@ def test_a_number_read_of_an_array_is_no_view_of_it(text):
     assert gradcli.autograd.grad(value(v), v)[0].tolist() == pytest.approx(slopes, abs=1e-5)
     along = gradcli.func.jvp(value, (v.detach(),), (gradcli.ones(3, dtype=gradcli.float64),))
     assert [one.item() for one in along] == pytest.approx([python(start), sum(slopes)])
+
+
+@family("text", [
+    "y.sort()\ny[0]", "def f(y):\n    y.fill(2)\n    return y\nf(y)[0]", "y.std()", "y.var()*2",
+    "np.stack([y, y]).max(axis=0)[0]", "z = x*np.array([2.0, 1.0])\nz.sort()\nz[0]",
+])  # fmt: skip
+def test_methods_that_arrays_have_otherwise_give_no_other_number(text):
+    x = gradcli.tensor(2.0, requires_grad=True)
+    with pytest.raises(TypeError, match=r"of an array is not|give another array"):
+        prepare(f"y = np.array([x, 2*x])\n{text}", "file").run({"x": x})
+
+
+@family(
+    "text",
+    [
+        "class Twice(autograd.Function):\n    def forward(ctx, a):\n        return a*2\n"
+        "    def backward(ctx, g):\n        return g*2\nTwice.apply(x)",
+        "leaky_relu(x*1, inplace=True)",
+        "torch.sin(x)",
+    ],
+)
+def test_a_text_that_speaks_of_pytorch_keeps_its_rules(text):
+    assert not prepare(text, "file").rebinds
 
 
 @family("text, value", [
