@@ -194,6 +194,7 @@ def test_parameters_that_are_kept_for_a_block():
                         held.fill_(number + more)
                     want = eager.value(plain, [x], False)
                     assert [c(x) for _ in range(3)] == [want] * 3
+            assert c(x) == eager.value(plain, [x], False)
 
 
 def test_hooks_of_all_modules_where_one_stands_in_a_container():
