@@ -110,7 +110,7 @@ class Outside:
                 elif isinstance(thing, type):
                     scopes += [c for c in thing.__mro__ if _own(c)]
                     self._stack.append(type(thing))
-                    if hasattr(thing, "register_forward_hook"):
+                    if any("register_forward_hook" in vars(c) for c in thing.__mro__):
                         self._of_all_modules()
                 elif isinstance(thing, types.ModuleType):
                     if thing.__name__ not in sys.stdlib_module_names:

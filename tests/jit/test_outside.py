@@ -87,6 +87,7 @@ def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
 s# = staticmethod(abs); s#.k = 2.0 | s#.k | s#.k = 3.0 | 0
 class P#(property): pass $s# = P#(abs); s#.k = 2.0 | s#.k | s#.k = 3.0 | 0
 w# = gradcli.ones(1, requires_grad=True) | len(str(w#)) | pass | 0
+class M#(type): __getattr__ = lambda _, n: 1 / (n < 'a') $C# = M#('', (), {'k': 2}) | C#.k | pass |0
 w# = gradcli.ones(1, requires_grad=True) | 2.0 if (w# * 2).requires_grad else 3.0 | pass | 0
 """
 
