@@ -10,6 +10,7 @@ that a user sees.
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
 from gradcli.jit.outside import Outside, put_back
 from gradcli.jit.simplify import simplify
-from gradcli.jit.trace import Traced
+from gradcli.jit.trace import Trace, Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
 from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault, bad_type
@@ -53,7 +54,6 @@ class Entry:
     code: str = ""
     finish: Any = None
     captures: list[tuple] = field(default_factory=list)
-    chooses: bool = False
     nbytes: int = 0
 
 
@@ -271,12 +271,11 @@ class Compiled:
                     return None
                 args.append(float(array) if not shape and dtype == np.float64 else array)
         found = entry.run(*args)
-        if entry.chooses:
-            # The engine lets nothing flow through a branch not taken, or of another entry's
-            # direction, where 0 * inf is NaN here.
-            for v in found:
-                if not (math.isfinite(v) if v.__class__ is float else all_finite(v)):
-                    return None
+        # The engine lets nothing flow through a branch not taken, or of another entry's direction,
+        # where 0 * inf is NaN here, and has ways of its own for values that are not finite.
+        for v in found:
+            if not (all_finite(v) if v.__class__ is np.ndarray else cmath.isfinite(v)):
+                return None
         return found
 
     def _look(self) -> Outside:
@@ -308,10 +307,12 @@ class Compiled:
             return Entry(f"it has {outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
         saved: list[Any] = []
-        before, taken = outside.prints(saved), transformed.taken
+        before, taken, shown = outside.prints(saved), transformed.taken, transformed.shown
         try:
             with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
                 entry = _compiled(self.function, what, arrays)
+            if transformed.shown > shown:
+                raise NotTraceable("a tensor's text")
         except NotTraceable as why:
             entry = Entry(f"it has {why}")
         except LimitFault:
@@ -384,8 +385,11 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
 
 def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     count = len(arrays) // 2 if what in ("jvp", "hvp") else len(arrays)
-    traced = Traced(function, arrays[:count])
-    trace, inputs = traced.trace, traced.inputs
+    trace = Trace()
+    trace.forward = what == "jvp"
+    # The engine records nothing for a value or a tangent, which a function may see.
+    traced = Traced(function, arrays[:count], trace, recorded=what not in ("value", "jvp"))
+    inputs = traced.inputs
     outputs, form = traced.outputs, traced.form
     extra: list[Value] = []
     if what in ("gradient", "hessian", "hvp"):
@@ -412,8 +416,6 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         shapes = [v.shape for v in inputs]
         finish = _finish_blocks([o.shape for o in of], shapes, what == "jacobian")
     else:
-        if what == "jvp" and trace.unrecorded:
-            raise NotTraceable("a part under no_grad, through which tangents pass all the same")
         extra = [trace.input(a) for a in arrays[count:]]
         for v, t in zip(inputs, extra, strict=True):
             if v.shape != t.shape or v.dtype is not t.dtype or not v.dtype.differentiable:
@@ -431,9 +433,6 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     entry.program = unroll(simplify(whole))
     entry.run, entry.code = build(entry.program)
     entry.captures = [(held, v.shape, v.dtype.numpy) for held, v in trace.captures()]
-    entry.chooses = what not in ("value", "jvp") and (
-        what != "gradient" or any(i.op.masks for i in trace.tape)
-    )
     entry.nbytes = entry.program.held()
     entry.finish = finish
     for i in trace.tape:

@@ -44,7 +44,7 @@ _TELLING = frozenset((
     "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
     "get_printoptions", "attrgetter", "methodcaller", "format", "format_map", "__getattribute__",
     "__subclasses__", "__name__", "__qualname__", "__doc__", "closing", "is_anomaly_enabled",
-    "is_anomaly_check_nan_enabled", "is_warn_always_enabled",
+    "is_anomaly_check_nan_enabled", "is_warn_always_enabled", "getbufsize",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
@@ -110,6 +110,8 @@ class Outside:
                 elif isinstance(thing, type):
                     scopes += [c for c in thing.__mro__ if _own(c)]
                     self._stack.append(type(thing))
+                    if any("register_forward_hook" in vars(c) for c in thing.__mro__):
+                        self._of_all_modules()
                 elif isinstance(thing, types.ModuleType):
                     if thing.__name__ not in sys.stdlib_module_names:
                         scopes += [] if _lasts(thing.__name__) else [thing]
@@ -205,14 +207,8 @@ class Outside:
             self.reason = "a function of Python's that NumPy calls"
         if isinstance(thing, partial):
             self._stack += [thing.args, thing.keywords, thing.func, vars(thing)]
-        elif isinstance(thing, property):
-            self._stack.append(thing.fget)
-        elif isinstance(thing, staticmethod | classmethod):
-            self._stack.append(thing.__func__)
-        elif hasattr(cls, "register_forward_hook"):  # a module runs the hooks of all, too
-            from gradcli.nn.modules.module import EVERYWHERE  # loaded, where there is one
-
-            self._stack.append(EVERYWHERE)
+        elif isinstance(thing, property | staticmethod | classmethod):
+            self._stack += [getattr(thing, name, None) for name in ("fget", "__func__", "__dict__")]
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH
@@ -221,6 +217,16 @@ class Outside:
         self._kept += parts
         for part in parts:
             self._note(part if isinstance(part, _CODE) else type(part))
+
+    def _of_all_modules(self) -> None:
+        """Note the hooks that every module runs, and whether ``cached()`` keeps values."""
+        from gradcli.nn.modules.module import EVERYWHERE  # loaded, where there is one
+        from gradcli.nn.utils.parametrize import KEPT
+
+        self._stack.append(EVERYWHERE)
+        self.read[id(KEPT), "blocks"] = partial(getattr, KEPT), KEPT.blocks
+        if KEPT.blocks:
+            self.reason = "a module whose parameters are kept for a block"
 
     def changed(self) -> bool:
         """Whether anything that was read is different now."""

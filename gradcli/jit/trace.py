@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import current, enable_grad, transformed
+from gradcli.engine.grad_mode import current, set_grad_enabled, transformed
 from gradcli.engine.record.apply import _promoted as promoted
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -48,7 +48,7 @@ class Trace:
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.inputs: list[Value] = []
         self.numbers: set[Value] = set()  # which are Python numbers, weak in promotion
-        self.unrecorded = False  # whether a part ran where gradients are off
+        self.forward = False  # whether tangents are to pass, as they do where gradients are off
 
     def input(self, array: Any) -> Value:
         """A value for one argument of the traced function."""
@@ -101,8 +101,7 @@ class Trace:
         if state.inference:
             raise NotTraceable("inference mode, whose results no rule may save")
         if recorded is None:
-            recorded = state.grad
-            self.unrecorded = self.unrecorded or not recorded
+            recorded = state.grad or self.forward
         out = Value(self, shape, dtype, example=example)
         self.note(op, operands, out, recorded, params)
         if len(self.noted) > self.longest:
@@ -285,16 +284,20 @@ def freeze(params: Any) -> Any:
 
 
 class Traced:
-    """What one run of a function on values noted: the trace, its inputs and its results."""
+    """What one run of a function on values noted: the trace, its inputs and its results.
+
+    ``recorded``: whether it ran in gradient mode.
+    """
 
     def __init__(
-        self, function: Callable[..., Any], arrays: Sequence[Any], trace: Trace | None = None
-    ) -> None:
+        self, function: Callable[..., Any], arrays: Sequence[Any], trace: Trace | None = None,
+        recorded: bool = True,
+    ) -> None:  # fmt: skip
         self.trace = trace or Trace()
         self.inputs = self.trace.inputs = [self.trace.input(a) for a in arrays]
         drawing = random.drawing.set(NO_RANDOM)
         try:
-            with enable_grad():
+            with set_grad_enabled(recorded):
                 result = function(*self.inputs)
         finally:
             random.drawing.reset(drawing)

@@ -84,6 +84,11 @@ d# = defaultdict(lambda: 2.0) | d#.default_factory() | d#.default_factory = lamb
 class C#: pass | len(C#.__name__) | C#.__name__ = 'another' | 0
 def h#(): return 2.0 | len(h#.__name__) | h#.__name__ = 'another' | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
+s# = staticmethod(abs); s#.k = 2.0 | s#.k | s#.k = 3.0 | 0
+class P#(property): pass $s# = P#(abs); s#.k = 2.0 | s#.k | s#.k = 3.0 | 0
+w# = gradcli.ones(1, requires_grad=True) | len(str(w#)) | pass | 0
+class M#(type): __getattr__ = lambda _, n: 1 / (n < 'a') $C# = M#('', (), {'k': 2}) | C#.k | pass |0
+w# = gradcli.ones(1, requires_grad=True) | 2.0 if (w# * 2).requires_grad else 3.0 | pass | 0
 """
 
 
@@ -148,6 +153,76 @@ def test_states_together():
     rng = random.Random(7)
     pieces = PIECES.strip().splitlines()
     assert sum(agrees(rng.sample(pieces, 2), rng) for _ in range(60)) > 50
+
+
+def test_tangents_where_nothing_is_recorded():
+    weight = gradcli.ones(1, requires_grad=True)
+
+    def function(x):
+        with gradcli.no_grad():
+            y = x * x * (3.0 if (weight * 2).requires_grad else 2.0)
+        return y * x + x.detach() * y
+
+    c = gradcli.compile(function)
+    want = gradcli.func.jvp(function, (gradcli.tensor(1.5),), (gradcli.tensor(1.0),))
+    for _ in range(3):
+        assert c.jvp(1.5, 1.0) == tuple(v.item() for v in want)
+    assert "x0" in c.code(1.5, of="jvp")
+
+
+def test_texts_of_tensors_by_the_options_in_force():
+    weight = gradcli.ones(1) / 3
+    c = gradcli.compile(lambda x: x * len(str(weight)))
+    assert [c(1.0) for _ in range(3)] == [16.0] * 3
+    gradcli.set_printoptions(precision=8)
+    try:
+        assert c(1.0) == 20.0
+    finally:
+        gradcli.set_printoptions(profile="default")
+
+
+def test_parameters_that_are_kept_for_a_block():
+    layer = gradcli.nn.Linear(1, 1, bias=False).double()
+    gradcli.nn.utils.parametrize.register_parametrization(layer, "weight", gradcli.nn.Tanh())
+    held, x = layer.parametrizations.weight.original, np.ones(1)
+
+    def agrees():
+        want = eager.value(lambda x: layer(x).sum(), [x], False)
+        assert [c(x) for _ in range(3)] == [want] * 3
+
+    for before in (False, True):
+        c = gradcli.compile(lambda x: layer(x).sum())
+        if before:
+            agrees()
+        with gradcli.nn.utils.parametrize.cached():
+            agrees()
+            with gradcli.no_grad():
+                held.mul_(0.5)
+            agrees()
+        agrees()
+
+
+def test_hooks_of_all_modules_where_one_stands_in_a_container():
+    box = [gradcli.nn.Identity()]
+    c = gradcli.compile(lambda x: box[0](x).sum())
+    assert [c(1.5) for _ in range(3)] == [1.5] * 3
+    handle = gradcli.nn.modules.module.register_module_forward_hook(lambda m, given, out: out * 2)
+    try:
+        assert c(1.5) == 3.0
+    finally:
+        handle.remove()
+    assert c(1.5) == 1.5
+
+
+def test_results_that_are_not_finite_are_the_engines():
+    triangle, right = np.triu(np.ones((3, 3))), np.ones((3, 1))
+    c = gradcli.compile(lambda A, B: gradcli.linalg.solve_triangular(A, B, upper=True))
+    for _ in range(3):
+        c(triangle, right)
+    triangle[0, 1] = np.inf
+    want = eager.value(c.function, [triangle, right], False)
+    assert np.isfinite(want[1:]).all()
+    np.testing.assert_array_equal(c(triangle, right), want)
 
 
 def test_draws_of_a_module_of_numpys():

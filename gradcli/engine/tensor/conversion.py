@@ -312,6 +312,7 @@ class Numbers:
         from gradcli.engine.printing import format_tensor  # most commands print no tensor
 
         node = own_edge(self.edge, self)
+        transformed.shown += 1
         if transformed.by and self.edge is not None:
             return shown_inside(repr(self.detach()), {})
         return format_tensor(

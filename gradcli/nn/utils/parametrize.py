@@ -35,19 +35,19 @@ class _Kept(threading.local):
         self.values: dict[ParametrizationList, Any] = {}
 
 
-_kept = _Kept()
+KEPT = _Kept()
 
 
 class cached(ContextDecorator):
     """``with cached():`` a parametrised name is computed once, the first time it is read."""
 
     def __enter__(self) -> None:
-        _kept.blocks += 1
+        KEPT.blocks += 1
 
     def __exit__(self, *_fault: object) -> None:
-        _kept.blocks -= 1
-        if not _kept.blocks:
-            _kept.values.clear()
+        KEPT.blocks -= 1
+        if not KEPT.blocks:
+            KEPT.values.clear()
 
 
 class ParametrizationList(ModuleList):
@@ -172,15 +172,15 @@ def type_before_parametrizations(module: Module) -> type:
 def _property(name: str) -> property:
     def get(self: Module) -> Any:
         wrapped = self._modules["parametrizations"][name]
-        if not _kept.blocks:
+        if not KEPT.blocks:
             return wrapped()
-        if wrapped not in _kept.values:
-            _kept.values[wrapped] = wrapped()
-        return _kept.values[wrapped]
+        if wrapped not in KEPT.values:
+            KEPT.values[wrapped] = wrapped()
+        return KEPT.values[wrapped]
 
     def put(self: Module, value: Any) -> None:
         wrapped = self._modules["parametrizations"][name]
-        _kept.values.pop(wrapped, None)
+        KEPT.values.pop(wrapped, None)
         wrapped.assign(value)
 
     return property(get, put)
