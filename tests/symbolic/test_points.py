@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from gradcli.language.runtime.run import prepare
+from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from gradcli.symbolic.program.steps import steps_of
 from gradcli.symbolic.shapes.declarations import parse_declaration
@@ -73,3 +75,15 @@ def test_factors_that_come_up_while_others_are_written():
     text = "sum(outer(A[0], softmax(B, 1)[0])*diag(v)[[2, 0, 1]])"
     found = diff(text, "A", declared={"A": "matrix:3,3", "B": "matrix:3,3", "v": "vector:3"})
     assert found.checked["max_rel_error"] < 1e-8
+
+
+@family("values", [
+    {"x": [1.0, 2, 3], "y": [1.0]}, {"x": [[1.0]], "y": [[1.0]]}, {"x": [1.0], "y": [1.0], "n": 2},
+])  # fmt: skip
+def test_values_of_other_shapes_are_refused(values):
+    """Not broadcast, nor measured by one of two sizes that contradict each other."""
+    found = diff("n*sum(x*y)", "x", declared={"x": "vector:n", "y": "vector:n"})
+    assert found.text == "n*y"
+    with pytest.raises(Fault) as caught:
+        found.evaluate(**values)
+    assert caught.value.code == "E0912"
