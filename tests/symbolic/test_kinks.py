@@ -140,6 +140,7 @@ def test_norm_1_at_zero_entries() -> None:
     ("max(x, y)", "the formula leaves ties of max out (gradcli grad splits them in half)"),
     ("amax(x)", "tie: the formula leaves them out"), ("norm(x, inf)", "largest entries of x tie"),
     ("norm(x)", "at x = 0: norm has no derivative"), ("prod(x)", "the formula divides by it"),
+    ("det(diag(x))/x", "where diag(x) is singular: the formula divides by its determinant"),
     ("huber_loss(x, y)", "where the piece of huber_loss changes"),
     ("std(x)", "where x is constant"), ("x*floor(x)", "where floor of x jumps"),
 ])  # fmt: skip

@@ -8,10 +8,12 @@ import pytest
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
+from gradcli.symbolic.closed_form import _confirmed
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.program.steps import steps_of
 from gradcli.symbolic.shapes.declarations import parse_declaration
 from gradcli.symbolic.shapes.inference import infer
-from gradcli.symbolic.verify import Points
+from gradcli.symbolic.verify import Points, agreeing
 from tests.support.families import family
 
 RESIDUAL = "norm(y - X @ inv(X.T @ X) @ X.T @ y)**2"
@@ -69,6 +71,25 @@ def test_a_branch_that_the_usual_points_do_not_take():
     assert any(point["y"] > 2 and exact for point, exact in wide)
     found = diff("var(w*max(2, y))", "y", declared={"w": "vector:3", "y": "scalar"})
     assert np.allclose(found.evaluate(w=np.array([1.0, 2, 4]), y=np.array(3.0)), 14)
+
+
+@family("text, wrong", [
+    ("fmod(x, y)", "floor_divide(abs(x), abs(y))"), ("remainder(x, y)", "trunc(1 - x/y)"),
+])  # fmt: skip
+def test_a_formula_that_is_right_where_nothing_jumps_is_withheld(text, wrong):
+    options = [Text(prepare(wrong).checked.module.body[-1].value, 9)]
+    points = points_of(text)
+    assert agreeing(options, options, points.at(("y",)), {})[1][0] == 0
+    with pytest.raises(Fault) as caught:
+        _confirmed(options, options, points, ("y",))
+    assert caught.value.code == "E0702"
+
+
+@family("x, y", [(7.0, 2.0), (-7.0, 2.0), (7.0, -2.0), (-7.0, -2.0), (1.0, -3.0)])
+def test_a_rule_that_compares_comparisons(x, y):
+    """(x < 0) == (y < 0) holds at half of all points, though x and y are seldom equal."""
+    for text, slope in [("fmod(x, y)", -np.trunc(x / y)), ("fmod(3*x, -y)", -np.trunc(3 * x / y))]:
+        assert diff(text, "y").evaluate(x=x, y=y) == slope, text
 
 
 def test_factors_that_come_up_while_others_are_written():
