@@ -27,7 +27,7 @@ from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.verify import TOLERANCE, Draws, Points, double, draw, evaluate, worst
 
 _NAMES = {n for op in OPERATORS.values() if op.breaks or op.masks for n in (op.name, *op.aliases)}
-BRANCHES = re.compile(rf"\b(max|min|{'|'.join(sorted(_NAMES))})\(")
+_BRANCHES = re.compile(rf"\b(max|min|{'|'.join(sorted(_NAMES))})\(")
 _POINTS = 12
 """How many points are looked at where all is at a border, and where what moves is not."""
 _MOST_TURNED, _MOST_FORMS = 4, 60
@@ -48,7 +48,7 @@ def with_borders(
     """
     k = next(i for i, option in enumerate(options) if option is text)
     options, small = list(options[k:]), list(small[k:])
-    if not any(BRANCHES.search(option.key) for option in options):
+    if not any(_BRANCHES.search(option.key) for option in options):
         return options, small, [], []
 
     points = copy(points)

@@ -16,11 +16,12 @@ from gradcli.language.syntax.printer import unparse
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import no_collection
-from gradcli.symbolic.borders import BRANCHES, with_borders
+from gradcli.symbolic.borders import with_borders
 from gradcli.symbolic.emit.slices import size_text
 from gradcli.symbolic.emit.tree import Text, called, numeral
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
+from gradcli.symbolic.expr.identities import PIECEWISE
 from gradcli.symbolic.expr.sizes import known_from
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.kinks import kinks
@@ -400,7 +401,7 @@ def _confirmed(
     if not known:
         raise no_closed_form("an expression for which no point of its domain was found to check at")
     more = []
-    if BRANCHES.search(options[0].key):
+    if _BRANCHES.search(options[0].key):
         more = points.wide(path, prepare(small[0].key))
     known, used = [*known, *more], known
     found = agreeing(options, small, known, points.sizes)
@@ -427,6 +428,8 @@ def _confirmed(
     raise withheld(*found, path)
 
 
+_BRANCHES = re.compile(rf"\b(max|min|clamp|{'|'.join(sorted(PIECEWISE))})\(")
+"""What has pieces of which usual points may see one only; abs has two that they see."""
 _LOSES = re.compile(r"/|\b(exp|log|sinh|cosh|tanh|sigmoid|softmax|softmax0|(di|poly)gamma)\(")
 
 

@@ -16,8 +16,6 @@ _PARTLY = frozenset((*selectors.KINDS, "delta", "reduce"))
 
 def may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     """Whether two formulas may be equal on more than isolated points: one is made of pieces."""
-    if all(_compares(t) for t in (a, b)):
-        return True  # half of all points have x < 0 as they have y < 0
     if any(_apart(u, other) for u, other in ((a, b), (b, a))):
         return False
     below = [v.bases_of(t) for t in (a, b)]
@@ -63,12 +61,6 @@ def _extreme(t: v.Tensor) -> v.Base | None:
     """The base of a tensor that is the largest or smallest entry of something."""
     b, _, c = v.sole(t) or (None, (), 0)
     return b if b is not None and c == 1 and b.kind == "reduce" and b.name != "prod" else None
-
-
-def _compares(t: v.Tensor) -> bool:
-    """Whether a tensor is a comparison, of which there are two values only."""
-    b, _, _ = v.sole(t) or (None, (), 0)
-    return b is not None and b.kind == "call" and is_comparison(b.name)
 
 
 def marks_one(t: v.Tensor, gone: Sequence[v.Label]) -> bool:
