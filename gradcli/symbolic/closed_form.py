@@ -266,11 +266,8 @@ def diff(
     v.reset()
     steps = steps_of(checked)
     shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
-    absent = {
-        k: d
-        for k, d in shaped.items()
-        if k not in shapes.declarations and k not in shapes.sizes and d.rank == len(d.dims)
-    }
+    there = shapes.declarations.keys() | shapes.sizes
+    absent = {k: d for k, d in shaped.items() if k not in there and d.rank == len(d.dims)}
     names = names_in(wrt, list(shapes.declarations), absent)
     points = Points(program, shapes)
     answers: dict[str, Text] = {}

@@ -95,6 +95,8 @@ def test_fmod_by_its_divisor(x, y):
         found = diff(text, "y", declared={"x": "scalar"} if "x" in text else {})
         given = {"x": x, "y": y} if "x" in text else {"y": y}
         assert found.evaluate(**given) == -np.trunc(turns), text
+    # by its name, not by trunc(x/y), which rounds 1 by 0.1 up to 10
+    assert diff("fmod(x, y)**2", "x").evaluate(x=1.0, y=0.1) == 2 * np.fmod(1.0, 0.1)
 
 
 def test_factors_that_come_up_while_others_are_written():
