@@ -106,10 +106,8 @@ def sizes_at(declared: Mapping[str, Declaration], values: Mapping[str, Any]) -> 
     Raises ValueFault (E0912) for a value of another shape than declared, or than another's says.
     """
     sizes: dict[str, int] = {}
-    for name, value in values.items():
-        if name not in declared:
-            continue
-        kind, shape = declared[name], np.shape(value)
+    for name in (k for k in values if k in declared):
+        kind, shape = declared[name], np.shape(values[name])
         fits = kind.rank == len(shape) and all(
             size == (int(dim) if dim.isdigit() else sizes.setdefault(dim, size))
             for dim, size in zip((d or "1" for d in kind.dims), shape, strict=False)
