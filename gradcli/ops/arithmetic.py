@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import isnan, logical_and, logical_or, zeros_like
+from gradcli.ops.comparison import isnan, logical_and, logical_or, sign, zeros_like
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.dims import in_rows
@@ -279,8 +279,7 @@ remainder = elementwise(
 def _turns(x: Any, y: Any) -> Any:
     """How many ``y`` fmod takes off: ``trunc(x / y)`` is one more where x / y rounds up to it, as
     that of 1 by 0.1 to 10."""
-    turns = floor_divide(magnitude(x), magnitude(y))
-    return where((x < 0) == (y < 0), turns, -turns)
+    return sign(x) * sign(y) * floor_divide(magnitude(x), magnitude(y))
 
 
 fmod = elementwise(

@@ -319,6 +319,7 @@ det = general(
     refuses={"half": "lu_cpu"},
     doc="The determinant of a square matrix.",
     edges="the derivatives hold at any rank",
+    kink="where {0} is singular: the formula divides by its determinant",
     core="(n,n)->()",
     latex=r"\det",
     node={"operands": {"": ("A",)}},

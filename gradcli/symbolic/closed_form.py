@@ -21,11 +21,12 @@ from gradcli.symbolic.emit.slices import size_text
 from gradcli.symbolic.emit.tree import Text, called, numeral
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
+from gradcli.symbolic.expr.identities import PIECEWISE
 from gradcli.symbolic.expr.sizes import known_from
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
-from gradcli.symbolic.shapes.declarations import Declaration, declared_as
+from gradcli.symbolic.shapes.declarations import Declaration, declared_as, sizes_at
 from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms, forms_at
 from gradcli.symbolic.symmetry import reread, retraced, without_symmetry
@@ -107,7 +108,8 @@ class Result:
     def evaluate(self, **values: Any) -> Any:
         """The derivative at values of the variables, as an array; a dict where there are several.
 
-        Sizes that the expression names (``eye(n)``) are taken from the values' shapes.
+        Sizes that the expression names (``eye(n)``) are taken from the values' shapes. Raises
+        ValueFault (E0912) for a value of another shape than the variable has.
         """
         given, sizes = self._at(values)
         found = self._evaluated(given, sizes)
@@ -175,14 +177,12 @@ class Result:
     def _at(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
         """The values of the variables, and the sizes that they give to dimensions."""
         values = {**self.constants, **values}
-        sizes: dict[str, int] = {}
-        for name, dims in self._sizes.items():
-            if name in values:
-                sizes.update(zip(dims, np.shape(values[name]), strict=False))
-        sizes = known_from(sizes)
-        sizes.update(
-            {k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0}
-        )
+        sizes = known_from(sizes_at(self.declared, values))
+        for k, x in values.items():
+            if k in self._sizes or np.ndim(x):
+                continue
+            if sizes.setdefault(k, int(x)) != x and self.program.takes(k):
+                raise ValueFault("E0912", f"{k} is a size, {sizes[k]}, and its value is {x}")
         return {k: as_reals(k, x) for k, x in values.items() if k in self._sizes}, sizes
 
     @property
@@ -266,9 +266,8 @@ def diff(
     v.reset()
     steps = steps_of(checked)
     shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
-    absent = {
-        k: d for k, d in shaped.items() if k not in shapes.declarations and d.rank == len(d.dims)
-    }
+    there = shapes.declarations.keys() | shapes.sizes
+    absent = {k: d for k, d in shaped.items() if k not in there and d.rank == len(d.dims)}
     names = names_in(wrt, list(shapes.declarations), absent)
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
@@ -426,7 +425,8 @@ def _confirmed(
     raise withheld(*found, path)
 
 
-_BRANCHES = re.compile(r"\b(where|max|min|clamp|relu|floor|sign)\(")
+_BRANCHES = re.compile(rf"\b(max|min|clamp|{'|'.join(sorted(PIECEWISE))})\(")
+"""What has pieces of which usual points may see one only; abs has two that they see."""
 _LOSES = re.compile(r"/|\b(exp|log|sinh|cosh|tanh|sigmoid|softmax|softmax0|(di|poly)gamma)\(")
 
 

@@ -127,6 +127,9 @@ def test_an_option_that_says_nothing_is_refused(cli, words):
     ("diff sum(x**3) --x vector:3 --at x=1,2", "E0912"),
     ("diff sum(x**3) --x vector --at x=5", "E0912"),
     ("diff sum(x)*sum(y) --x vector:n --y vector:n --at x=1,2 --at y=1,2,3", "E0912"),
+    ("diff n*sum(x**2) --x vector:n --n scalar --at x=1,2 --at n=7", "E0912"),
+    ("diff n*sum(x**2) --x vector:n --at x=1,2 --at n=2.5", "E0912"),
+    ("diff n*sum(x**2) --x vector:n --n scalar --wrt n", "E0902"),
 ])  # fmt: skip
 def test_no_value_is_left_out_without_a_word(cli, words, code):
     found = cli(*words.split())

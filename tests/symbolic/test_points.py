@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from gradcli.language.runtime.run import prepare
+from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
+from gradcli.symbolic.closed_form import _confirmed
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.program.steps import steps_of
 from gradcli.symbolic.shapes.declarations import parse_declaration
 from gradcli.symbolic.shapes.inference import infer
-from gradcli.symbolic.verify import Points
+from gradcli.symbolic.verify import Points, agreeing
 from tests.support.families import family
 
 RESIDUAL = "norm(y - X @ inv(X.T @ X) @ X.T @ y)**2"
@@ -69,7 +73,45 @@ def test_a_branch_that_the_usual_points_do_not_take():
     assert np.allclose(found.evaluate(w=np.array([1.0, 2, 4]), y=np.array(3.0)), 14)
 
 
+@family("text, wrong", [
+    ("fmod(x, y)", "floor_divide(abs(x), abs(y))"), ("remainder(x, y)", "trunc(1 - x/y)"),
+])  # fmt: skip
+def test_a_formula_that_is_right_where_nothing_jumps_is_withheld(text, wrong):
+    options = [Text(prepare(wrong).checked.module.body[-1].value, 9)]
+    points = points_of(text)
+    assert agreeing(options, options, points.at(("y",)), {})[1][0] == 0
+    with pytest.raises(Fault) as caught:
+        _confirmed(options, options, points, ("y",))
+    assert caught.value.code == "E0702"
+
+
+@family("x, y", [(7.0, 2.0), (-7.0, 2.0), (7.0, -2.0), (-7.0, -2.0), (1.0, -3.0)])
+def test_fmod_by_its_divisor(x, y):
+    """Formulas that compare the signs of both lose the side where these are equal."""
+    for text, turns in [
+        ("fmod(x, y)", x / y), ("fmod(3*x, -y)", 3 * x / y), ("fmod(-3, y)", -3 / y),
+        ("fmod(exp(x), y)", np.exp(x) / y), ("fmod(max(x, 1), y)", max(x, 1) / y),
+    ]:  # fmt: skip
+        found = diff(text, "y", declared={"x": "scalar"} if "x" in text else {})
+        given = {"x": x, "y": y} if "x" in text else {"y": y}
+        assert found.evaluate(**given) == -np.trunc(turns), text
+    # by its name, not by trunc(x/y), which rounds 1 by 0.1 up to 10
+    assert diff("fmod(x, y)**2", "x").evaluate(x=1.0, y=0.1) == 2 * np.fmod(1.0, 0.1)
+
+
 def test_factors_that_come_up_while_others_are_written():
     text = "sum(outer(A[0], softmax(B, 1)[0])*diag(v)[[2, 0, 1]])"
     found = diff(text, "A", declared={"A": "matrix:3,3", "B": "matrix:3,3", "v": "vector:3"})
     assert found.checked["max_rel_error"] < 1e-8
+
+
+@family("values", [
+    {"x": [1.0, 2, 3], "y": [1.0]}, {"x": [[1.0]], "y": [[1.0]]}, {"x": [1.0], "y": [1.0], "n": 2},
+])  # fmt: skip
+def test_values_of_other_shapes_are_refused(values):
+    """Not broadcast, nor measured by one of two sizes that contradict each other."""
+    found = diff("n*sum(x*y)", "x", declared={"x": "vector:n", "y": "vector:n"})
+    assert found.text == "n*y"
+    with pytest.raises(Fault) as caught:
+        found.evaluate(**values)
+    assert caught.value.code == "E0912"

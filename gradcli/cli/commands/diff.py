@@ -25,7 +25,7 @@ from gradcli.symbolic import diff as closed_form
 from gradcli.symbolic.closed_form import label
 from gradcli.symbolic.program.conditions import conditions_text
 from gradcli.symbolic.program.let import named
-from gradcli.symbolic.shapes.declarations import KINDS, TRAITS, declared_as, declares
+from gradcli.symbolic.shapes.declarations import KINDS, TRAITS, declared_as, declares, sizes_at
 from gradcli.symbolic.unsupported import as_reals
 
 _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
@@ -159,15 +159,7 @@ class _Job:
             if name not in self.declared:
                 self.declared[name] = Declaration.of_shape(np.shape(value))
         self.declared = dict(declared_as(self.declared))
-        sizes: dict[str, int] = {}
-        for name, value in self.values.items():
-            kind, shape = self.declared[name], np.shape(value)
-            fits = kind.rank == len(shape) and all(
-                size == (int(dim) if dim.isdigit() else sizes.setdefault(dim, size))
-                for dim, size in zip(kind.dims, shape, strict=False)
-            )
-            if not fits:
-                raise ValueFault("E0912", f"{name} is a {kind}, and its value has shape {shape}")
+        sizes_at(self.declared, self.values)
 
     def result(
         self, wrt: str | None, order: int, along: Sequence[str], structured: bool, of: str | None

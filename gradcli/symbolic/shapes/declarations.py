@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli.language.names.table import CONSTANTS
 from gradcli.ops.errors import RuntimeFault, ValueFault, bad_shape
 from gradcli.symbolic.expr.sizes import terms as size_terms
@@ -96,6 +98,23 @@ def declared_as(given: Mapping[str, str | Declaration] | None) -> dict[str, Decl
         k: d if isinstance(d, Declaration) else parse_declaration(d)
         for k, d in (given or {}).items()
     }
+
+
+def sizes_at(declared: Mapping[str, Declaration], values: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes that values of declared variables give to dimensions.
+
+    Raises ValueFault (E0912) for a value of another shape than declared, or than another's says.
+    """
+    sizes: dict[str, int] = {}
+    for name in (k for k in values if k in declared):
+        kind, shape = declared[name], np.shape(values[name])
+        fits = kind.rank == len(shape) and all(
+            size == (int(dim) if dim.isdigit() else sizes.setdefault(dim, size))
+            for dim, size in zip((d or "1" for d in kind.dims), shape, strict=False)
+        )
+        if not fits:
+            raise ValueFault("E0912", f"{name} is a {kind}, and its value has shape {shape}")
+    return sizes
 
 
 def _unreadable(text: str, why: str) -> ValueFault:

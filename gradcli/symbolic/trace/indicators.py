@@ -63,12 +63,6 @@ def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
     return x if max is None else call("minimum", [x, as_symbol(max)])
 
 
-@operation("fmod")
-def fmod(x: Any, y: Any) -> Any:
-    """x - trunc(x/y)*y."""
-    return x - call("trunc", [x / y]) * y
-
-
 @operation("xlogy")
 def xlogy(x: Any, y: Any) -> Symbol:
     """x*log(y), 0 where x is 0."""
