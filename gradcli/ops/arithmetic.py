@@ -279,7 +279,8 @@ remainder = elementwise(
 def _turns(x: Any, y: Any) -> Any:
     """How many ``y`` fmod takes off: ``trunc(x / y)`` is one more where x / y rounds up to it, as
     that of 1 by 0.1 to 10."""
-    return sign(x) * sign(y) * floor_divide(magnitude(x), magnitude(y))
+    turns = floor_divide(magnitude(x), magnitude(y))
+    return sign(x) * where(y < 0, -turns, turns)  # by y = 0 infinite, which a sign of 0 hides
 
 
 fmod = elementwise(
