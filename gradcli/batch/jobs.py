@@ -282,10 +282,13 @@ class _Function(Expression):
 
     def result(self, put_in: Mapping[str, Any]) -> Any:
         """The value with some variables replaced, on the random numbers of this job's run."""
-        self.evaluator.redraw(self.job.number)
         given = {**self.leaves, **put_in}
-        found = self.evaluator.result(self.program.run(given, limits=self.worker.limits))
+        with self.anew():
+            found = self.evaluator.result(self.program.run(given, limits=self.worker.limits))
         return found if getattr(found, "__gradcli_rank__", 0) else as_tensor(number_of(found))
+
+    def redraw(self) -> None:
+        self.evaluator.redraw(self.job.number)
 
     def closed_form(self, declared: Mapping[str, Any]) -> Any:
         """The formulas of the gradient, made once for all jobs of a text."""

@@ -321,10 +321,10 @@ class _Point:
     def tensor(self, program: Program) -> Tensor:
         """A program's value here, recorded."""
         job = self.job
-        job.redraw()
-        known = {**job.fixed, **job.leaves, **self.leaves}
-        known = {k: v for k, v in known.items() if program.takes(k)}
-        return as_tensor(inputs.execute(program, known, job.bounds)[0])
+        with job.anew():
+            known = {**job.fixed, **job.leaves, **self.leaves}
+            known = {k: v for k, v in known.items() if program.takes(k)}
+            return as_tensor(inputs.execute(program, known, job.bounds)[0])
 
     def value(self, program: Program) -> Any:
         """A program's value here, as numbers."""

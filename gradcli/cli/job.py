@@ -94,9 +94,9 @@ class Job(Expression):
         ``long`` is called where the run turns out to be long (see ``Program.run``); ``put_in`` are
         other values of variables.
         """
-        self.redraw()
-        values = {**self.fixed, **self.leaves, **(put_in or {})}
-        return execute(self.program, values, self.bounds, self.of, long)
+        with self.anew():
+            values = {**self.fixed, **self.leaves, **(put_in or {})}
+            return execute(self.program, values, self.bounds, self.of, long)
 
     @property
     def names(self) -> Mapping[str, Any]:
@@ -104,7 +104,6 @@ class Job(Expression):
         return self.leaves
 
     def redraw(self) -> None:
-        """Every run draws the same random numbers: it is one function that is looked at."""
         random.restore(self.drawn)
 
     def unusual(self, parts: Sequence[tuple[str, str, Any, str]]) -> list[str]:
@@ -136,8 +135,8 @@ class Job(Expression):
         """Where the first NaN or infinity comes from, on the random numbers of this job's run."""
         from gradcli.display.findings import examine  # needed only where a result is not finite
 
-        self.redraw()
-        return examine(self.program, {**self.fixed, **self.leaves}, self.bounds, self.of)
+        with self.anew():
+            return examine(self.program, {**self.fixed, **self.leaves}, self.bounds, self.of)
 
     def cause(self) -> Diagnosis | None:
         """The one of these diagnoses to name where there is room for one."""

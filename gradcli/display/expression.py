@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ LONG = 1 << 16
 OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "detach_")
 """Methods and attributes that give a value without its graph; so do ``PLAIN``, as functions."""
 PLAIN = ("float", "int", "bool")
+_WRITES = re.compile(r"_\s*\(|[-+*/%@&|^\]]\s*=(?!=)|\b(out|inplace|data|real|imag|backward)\b")
+"""What every text holds that may write to a variable, or leave it a gradient."""
 
 
 class Expression:
@@ -31,6 +35,37 @@ class Expression:
     leaves: dict[str, Tensor]
     fixed: dict[str, Any]
     wanted: list[str]
+    written: Sequence[tuple[Tensor, tuple, tuple, Any]] = ()
+
+    def redraw(self) -> None:
+        """Start the random numbers of a run, the same for each: one function is looked at."""
+        raise NotImplementedError
+
+    @contextmanager
+    def anew(self) -> Iterator[None]:
+        """A run from the given state: on the same random numbers, and with what the run before it
+        wrote to the variables, or left as their gradients, put back."""
+        self.redraw()
+        for leaf, after, before, numbers in self.written:
+            if _same(_state(leaf), after):  # what others write since, as minimize does, stays
+                _, leaf.array, leaf.grad = before
+                if getattr(leaf.array.flags, "writeable", True):  # CuPy has no such flag
+                    leaf.array[...] = numbers
+                leaf._meta().version.bump()
+        self.written = ()
+        if not _WRITES.search(self.program.source.text):
+            yield
+            return
+        given = [
+            (leaf, _state(leaf), leaf.array.copy())
+            for leaf in {**self.fixed, **self.leaves}.values()
+            if isinstance(leaf, Tensor) and leaf.is_leaf and not leaf.is_inference()
+        ]
+        try:
+            yield
+        finally:
+            now = [(leaf, _state(leaf), before, numbers) for leaf, before, numbers in given]
+            self.written = [w for w in now if not _same(w[1], w[2])]
 
     @property
     def long(self) -> bool:
@@ -54,6 +89,15 @@ class Expression:
         from gradcli.symbolic import diff  # slow to load
 
         return diff(self.program, self.wanted, declared=declared)
+
+
+def _state(leaf: Tensor) -> tuple[int, Any, Any]:
+    """What a write to a leaf changes."""
+    return leaf._version, leaf.array, leaf.grad
+
+
+def _same(a: tuple[int, Any, Any], b: tuple[int, Any, Any]) -> bool:
+    return a[0] == b[0] and a[1] is b[1] and a[2] is b[2]
 
 
 def tried(function: Callable[..., Any], *args: Any) -> Any:

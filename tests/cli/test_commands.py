@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import pathlib
 import re
@@ -407,3 +408,23 @@ def test_a_warning_is_inert(cli, tmp_path):
         warnings.simplefilter("always")
         done = cli("batch", "a", "--csv", "r.csv", "--quiet", "-o", "x.\x1b[31m\n")
     assert done.code == 0 and "-o x.\\x1b[31m\\x0a: the suffixes are" in done.err
+
+
+@family("text, value", [
+    ("y.add_(1)\nsum(x*x*y)", 18),
+    ("y[0] = y[0]*2\nsum(x*x*y)", 25),
+    ("y.data = y*1 + 1\nsum(x*x*y)", 18),
+    ("q = sum(x*y)\nq.backward()\nsum(y.grad*x*x)", 9),
+    ("with no_grad():\n    y.unsqueeze_(0)\nsum(x*x*y)*y.ndim", 26),
+])  # fmt: skip
+def test_what_a_run_writes_to_a_variable_is_put_back_before_the_next(cli, text, value):
+    """Commands that run a program several times added the writes up: 23 and 10 for 18 and 8."""
+    given = (text, "--x", "2,1", "--y", "3,1", "--wrt", "x", "--json")
+    found = {c: json.loads(cli(c, *given).out) for c in ("grad", "jac", "hess")}
+    assert {record["value"]["data"] for record in found.values()} == {value}
+    slopes = found["grad"]["grads"]["x"]["data"]
+    assert found["jac"]["jacobians"]["x"]["data"] == slopes
+    seconds = found["hess"]["hessians"]["x"]["data"]
+    assert [seconds[0][0] * 2, seconds[1][1]] == slopes
+    if "backward" not in text:
+        assert json.loads(cli("check", *given).out)["checked"]["compared"]
