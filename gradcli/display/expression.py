@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor, grad, wrap
+from gradcli.engine.grad_mode import next_number
 from gradcli.engine.graph.node import collect
+from gradcli.engine.tensor.stale_view import put_at
+from gradcli.engine.undo_log import UndoLog, current_log, open_log
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
@@ -20,8 +23,6 @@ LONG = 1 << 16
 OFF_THE_GRAPH = ("detach", "item", "tolist", "numpy", "data", "detach_")
 """Methods and attributes that give a value without its graph; so do ``PLAIN``, as functions."""
 PLAIN = ("float", "int", "bool")
-_WRITES = re.compile(r"_\s*\(|[-+*/%@&|^\]]\s*=(?!=)|\b(out|inplace|data|real|imag|backward)\b")
-"""What every text holds that may write to a variable, or leave it a gradient."""
 
 
 class Expression:
@@ -35,7 +36,7 @@ class Expression:
     leaves: dict[str, Tensor]
     fixed: dict[str, Any]
     wanted: list[str]
-    written: Sequence[tuple[Tensor, tuple, tuple, Any]] = ()
+    written: Sequence[tuple[Tensor, tuple, tuple, UndoLog]] = ()
 
     def redraw(self) -> None:
         """Start the random numbers of a run, the same for each: one function is looked at."""
@@ -46,26 +47,28 @@ class Expression:
         """A run from the given state: on the same random numbers, and with what the run before it
         wrote to the variables, or left as their gradients, put back."""
         self.redraw()
-        for leaf, after, before, numbers in self.written:
-            if _same(_state(leaf), after):  # what others write since, as minimize does, stays
-                _, leaf.array, leaf.grad = before
-                if getattr(leaf.array.flags, "writeable", True):  # CuPy has no such flag
-                    leaf.array[...] = numbers
+        for leaf, after, before, log in self.written:
+            now = _state(leaf)
+            if now and (not after or _same(now[:3], after[:3])):  # else others wrote, as minimize
+                leaf.array = before[1]
+                if not after or now[3] is after[3]:
+                    put_at(leaf, before[3])
+                leaf.grad = before[2]
+                log.undo()
                 leaf._meta().version.bump()
-        self.written = ()
-        if not _WRITES.search(self.program.source.text):
-            yield
-            return
-        given = [
-            (leaf, _state(leaf), leaf.array.copy())
-            for leaf in {**self.fixed, **self.leaves}.values()
-            if isinstance(leaf, Tensor) and leaf.is_leaf and not leaf.is_inference()
-        ]
+        outer = log = current_log()
+        given = []
+        for leaf in {**self.fixed, **self.leaves}.values():
+            if isinstance(leaf, Tensor) and leaf.is_leaf and not leaf.is_inference():
+                log = UndoLog([leaf.array], next_number(), log)
+                given.append((leaf, _state(leaf), log))
+        open_log(log)
         try:
             yield
         finally:
-            now = [(leaf, _state(leaf), before, numbers) for leaf, before, numbers in given]
-            self.written = [w for w in now if not _same(w[1], w[2])]
+            open_log(outer)
+            now = [(leaf, _state(leaf), before, log) for leaf, before, log in given]
+            self.written = [w for w in now if w[3].written or not _same(w[1], w[2])]
 
     @property
     def long(self) -> bool:
@@ -91,13 +94,15 @@ class Expression:
         return diff(self.program, self.wanted, declared=declared)
 
 
-def _state(leaf: Tensor) -> tuple[int, Any, Any]:
-    """What a write to a leaf changes."""
-    return leaf._version, leaf.array, leaf.grad
+def _state(leaf: Tensor) -> tuple[Any, ...]:
+    """What a write to a leaf changes; none of what a transform at work has made a value of its."""
+    if Tensor not in leaf.__class__.__mro__:
+        return ()
+    return leaf._version, leaf.array, leaf.grad if leaf.is_leaf else None, leaf.edge
 
 
-def _same(a: tuple[int, Any, Any], b: tuple[int, Any, Any]) -> bool:
-    return a[0] == b[0] and a[1] is b[1] and a[2] is b[2]
+def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return len(a) == len(b) and a[:1] == b[:1] and all(map(operator.is_, a[1:], b[1:]))
 
 
 def tried(function: Callable[..., Any], *args: Any) -> Any:

@@ -25,13 +25,14 @@ class UndoLog:
     """The overwritten memory and the released values of one statement.
 
     ``arrays`` are those that can be reached when it begins; ``number`` is the sequence number from
-    which on nodes are the statement's own.
+    which on nodes are the statement's own; ``outer`` is the log of the session around, which goes
+    on.
     """
 
-    __slots__ = ("nbytes", "number", "owners", "parts", "released", "written")
+    __slots__ = ("nbytes", "number", "outer", "owners", "parts", "released", "written")
 
-    def __init__(self, arrays: Iterable[Any], number: int) -> None:
-        self.number = number
+    def __init__(self, arrays: Iterable[Any], number: int, outer: Any = None) -> None:
+        self.number, self.outer = number, outer
         self.owners: dict[int, Any] = {}
         for array in arrays:
             owner = owner_of(array)
@@ -44,6 +45,8 @@ class UndoLog:
     def write(self, array: Any) -> None:
         """``array`` is about to be written to: it is copied, or all of its memory once many parts
         of that were."""
+        if self.outer is not None:
+            self.outer.write(array)
         owner = owner_of(array)
         key = id(owner)
         if key not in self.owners:
@@ -61,6 +64,8 @@ class UndoLog:
 
     def release(self, order: Iterable[Any]) -> None:
         """The saved values of these nodes, the oldest first, are about to be let go of."""
+        if self.outer is not None:
+            self.outer.release(order)
         for node in order:
             if node.seq >= self.number:
                 return

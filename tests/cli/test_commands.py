@@ -416,6 +416,11 @@ def test_a_warning_is_inert(cli, tmp_path):
     ("y.data = y*1 + 1\nsum(x*x*y)", 18),
     ("q = sum(x*y)\nq.backward()\nsum(y.grad*x*x)", 9),
     ("with no_grad():\n    y.unsqueeze_(0)\nsum(x*x*y)*y.ndim", 26),
+    ("y.data.add_(1)\nsum(x*x*y)", 18),
+    ("f = y.add_\nf(1)\nsum(x*x*y)", 18),
+    ("a = y.detach().numpy()\na += 1\nsum(x*x*y)", 18),
+    ("w = y.grad is None\ny.grad = y*1\nsum(x*x*y)*w", 13),
+    ("y.requires_grad = not y.requires_grad\nsum(x*x*y)*(2 - y.requires_grad)", 26),
 ])  # fmt: skip
 def test_what_a_run_writes_to_a_variable_is_put_back_before_the_next(cli, text, value):
     """Commands that run a program several times added the writes up: 23 and 10 for 18 and 8."""
@@ -428,3 +433,12 @@ def test_what_a_run_writes_to_a_variable_is_put_back_before_the_next(cli, text, 
     assert [seconds[0][0] * 2, seconds[1][1]] == slopes
     if "backward" not in text:
         assert json.loads(cli("check", *given).out)["checked"]["compared"]
+
+
+def test_a_run_does_not_differentiate_through_what_the_run_before_it_wrote(cli):
+    """A check said that 36 by the rules is 0 by differences: y was what x had made of it."""
+    given = ("y.mul_(x)\nsum(x*x*y)", "--x", "2,1", "--y", "3,1", "--wrt", "x")
+    assert "forward mode" in cli("check", *given).out
+    assert "tangent  39" in cli("jvp", *given[:-2], "--along", "x=1,1").out
+    text = "with no_grad():\n    y.add_(1)\nsum((x-y)^2)"
+    assert "x      [4, 2]" in cli("minimize", text, "--x", "0,0", *given[3:]).out

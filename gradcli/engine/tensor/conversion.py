@@ -15,6 +15,7 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.graph.own_passes import own_edge
 from gradcli.engine.source_location import warn, warn_once
+from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops import OPERATORS
 from gradcli.ops.dims import format_order, suggested_format
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_argument, bad_type
@@ -225,6 +226,8 @@ class Numbers:
             raise RuntimeFault("E0404", f"{said} Use tensor.detach().numpy() instead.")
         self._numbers()
         result: np.ndarray = self.own_array()
+        if undo.on and result.flags.writeable:
+            note_write(result)  # nobody is told what becomes of it
         return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
