@@ -67,8 +67,8 @@ class Expression:
             yield
         finally:
             open_log(outer)
-            now = [(leaf, _state(leaf), before, log) for leaf, before, log in given]
-            self.written = [w for w in now if w[3].written or not _same(w[1], w[2])]
+            left = [(leaf, _state(leaf), before, log) for leaf, before, log in given]
+            self.written = [w for w in left if w[3].written or not _same(w[1], w[2])]
 
     @property
     def long(self) -> bool:
