@@ -7,7 +7,7 @@ matrix has no inverse too: they are built from the adjugate, which an SVD gives 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,13 @@ def times_powers(x: Any, powers: Any) -> Any:
     return np.ldexp(x.real, powers) + np.ldexp(x.imag, powers) * 1j
 
 
+def _powers(size: Any, axis: int) -> Any:
+    """Those of 2 of rows or columns: of one of zeros as of the shortest, which it would drown."""
+    most = size.max(axis, keepdims=True, initial=0)
+    found = np.frexp(most)[1]
+    return np.where(most == 0, found.min(-3 - axis, keepdims=True, initial=0), found)
+
+
 def _equilibrated(x: Any, *along: Any) -> tuple[Any, ...]:
     """Matrices with rows and columns scaled by powers of 2 to bring the entries of x near 1, and
     the powers that an adjugate of it is then short of.
@@ -154,8 +161,8 @@ def _equilibrated(x: Any, *along: Any) -> tuple[Any, ...]:
     """
     size = np.abs(x)
     size = np.where(np.isfinite(size), size, 1)
-    rows = np.frexp(size.max(-1, keepdims=True, initial=0))[1]
-    columns = np.frexp(np.ldexp(size, -rows).max(-2, keepdims=True, initial=0))[1]
+    rows = _powers(size, -1)
+    columns = _powers(np.ldexp(size, -rows), -2)
     short = rows.sum(-2, keepdims=True) + columns.sum(-1, keepdims=True)
     short = short - np.swapaxes(rows, -1, -2) - np.swapaxes(columns, -1, -2)
     return *(times_powers(a, -rows - columns) for a in (x, *along)), short
@@ -183,13 +190,9 @@ def _without(s: Any, many: int) -> Any:
         total = total / safe.reshape(at)
         zeros = zeros - zero.reshape(at)
     found = np.where(zeros == 0, total, 0.0).astype(s.dtype)
-    index = np.arange(n, like=s)
-    for i in range(many):
-        for j in range(i):
-            same = index.reshape((n,) + (1,) * (many - 1 - i)) == index.reshape(
-                (n,) + (1,) * (many - 1 - j)
-            )
-            found = np.where(same, 0.0, found).astype(s.dtype)
+    index = [np.arange(n, like=s).reshape(at[len(lead) :]) for at in places]
+    for a, b in combinations(index, 2):
+        found = np.where(a == b, 0.0, found).astype(s.dtype)
     return found
 
 

@@ -472,3 +472,20 @@ def test_the_second_and_third_slopes_of_a_determinant_of_three_rows_keep_small_e
         for found in (along(x), torch.func.vjp(slope, x)[1](y)[0]):
             np.testing.assert_allclose(found, wanted[0], rtol=1e-9)
         np.testing.assert_allclose(torch.func.jvp(along, (x,), (z,))[1], wanted[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_zeros_between_short_rows_leave_a_determinant_its_slopes(turned):
+    def slopes(x, y):
+        x, y = (v.T.contiguous() if turned else v for v in (x, y))
+        return torch.func.jvp(torch.func.grad(torch.linalg.det), (x,), (y,))
+
+    x, y = torch.tensor(FULL), torch.tensor(FULL[::-1].copy())
+    x[1] = 0.0
+    sizes = torch.tensor(2.0 ** np.array([[0], [-80], [-80], [-80]]))
+    for powers in (sizes, sizes.flip(0), 0 * sizes + 2.0**-80):
+        shares = (powers.prod() / powers).expand(4, 4)
+        for found, wanted in zip(slopes(x * powers, y * powers), slopes(x, y), strict=True):
+            wanted = wanted * (shares.T if turned else shares)
+            largest = wanted.abs().max().item()
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-13 * largest)
