@@ -72,9 +72,19 @@ def rebound(write: Callable) -> Callable:
 
     def method(self: Any, other: Any) -> Any:
         # Python takes x + y then.
-        return NotImplemented if current().rebinds and not self.ndim else write(self, other)
+        number = current().rebinds and not self.ndim and not _of_array(self)
+        return NotImplemented if number else write(self, other)
 
     return method
+
+
+def _of_array(value: Any) -> bool:
+    """Whether what has no dimensions is a view of what has some: none is that an index reads."""
+    if getattr(value, "aliases", True) is None:  # of a layer, whose content may be one all the same
+        return False
+    while hasattr(value, "content"):
+        value = value.content
+    return value._base is not None and value._base.ndim > value.ndim
 
 
 def is_value(other: Any) -> bool:

@@ -131,9 +131,14 @@ def get_item(self: Tensor, index: Any) -> Any:
     out = FUNCTIONS["getitem"](self, index)
     if index.__class__ is not int and not is_basic(index):
         return runs_once(out)
-    if not out.ndim and mode.rebinds:  # a number is no view, as none of Python's is
-        return wrap(out.array.copy(), out.dtype, out.edge)
-    return out
+    return wrap(out.array.copy(), out.dtype, out.edge) if reads_number(out, index) else out
+
+
+def reads_number(out: Any, index: Any) -> bool:
+    """Whether ``out``, read by an index, is no view, as none of Python's numbers is; by ``...`` an
+    array without dimensions is read."""
+    parts = index if index.__class__ is tuple else (index,)
+    return not out.ndim and mode.rebinds and not any(part is Ellipsis for part in parts)
 
 
 def numbers_first(

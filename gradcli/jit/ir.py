@@ -76,6 +76,12 @@ class Value(Operand):
     def __gradcli_function__(self, definition: Any, *_: Any) -> Any:
         raise NotTraceable(f"the custom function {definition.__name__}")
 
+    @property
+    def _base(self) -> Value | None:
+        """What it is made a view of by one step."""
+        made = self.source
+        return made.args[0] if made and getattr(made.op, "moves", "") == "view" else None
+
     def detach(self) -> Value:
         """The same value, with no derivative."""
         return self.trace.apply(OPERATORS["clone"], (self,), {}, recorded=False)

@@ -51,7 +51,7 @@ from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.arithmetic import positive
 from gradcli.functions.in_place import rebound
 from gradcli.functions.methods import METHODS, TURNED, as_method, of_values
-from gradcli.functions.subscripts import numbers_first, plain_index
+from gradcli.functions.subscripts import numbers_first, plain_index, reads_number
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_shape, bad_size
@@ -422,7 +422,11 @@ class Operand(Conversions):
         """Raises UnwrittenFault (E0412): the value has no memory of its own."""
         raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
-    __deepcopy__ = __reduce_ex__ = storage = set_ = is_set_to = untyped_storage
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """As Tensor's of a number or array of a program without tensors, refused elsewhere."""
+        return OPERATORS["clone"](self) if mode.rebinds else self.untyped_storage()
+
+    __reduce_ex__ = storage = set_ = is_set_to = untyped_storage
     apply_ = map_ = map2_ = untyped_storage
 
     def __len__(self) -> int:
@@ -439,7 +443,7 @@ class Operand(Conversions):
             return part.pick_from(self, index)
         whole, index = _numbers_taken(self, plain_index(index))
         out = OPERATORS["getitem"](whole, index)
-        return OPERATORS["clone"](out) if mode.rebinds and not out.ndim else out
+        return OPERATORS["clone"](out) if reads_number(out, index) else out
 
     def __setitem__(self, index: Any, value: Any) -> None:
         part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)

@@ -119,7 +119,12 @@ def test_large_blocks_have_the_bits_of_small_ones():
     check_bits("sin(a)*exp(-b*t) + cos(t)**2", table, [1, 16384, 16385, 30_000])
 
 
-@family("text", TEXTS + VECTORS)
+WRITES = [
+    "z = x*w\np = z[0, ...]\nq = p\nq += w[1]\np*z[0]", "p = np.array(x[0])\nq = p\nq *= w[0]\np*q",
+]  # fmt: skip
+
+
+@family("text", TEXTS + VECTORS + WRITES)
 def test_the_numbers_of_the_engine(text):
     table = SCALARS if text in TEXTS else ARRAYS
     fast, slow = evaluator(text), evaluator(text)

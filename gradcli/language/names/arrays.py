@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
@@ -383,13 +384,16 @@ def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
     """
     lists = argument_checks.bounded_lists(object)
     options = _options({"dtype": dtype})
+    number = mode.rebinds and lists.__class__ is not NumpyArray and getattr(lists, "ndim", 1) == 0
     if not argument_checks.holds_traced(lists):
-        return array_of(np.array(_plain(lists), copy=copy or None, **options))
+        return array_of(np.array(_plain(lists), copy=copy or number or None, **options))
     settings.arrays_lead()
     with dtypes.default_dtype(dtypes.float64):
         made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)
     if dtype is not None:
         made = made.to(_element_type(dtype))
+    if number:  # which may be written to, as one that a number was read of may not
+        return OPERATORS["reshape"](OPERATORS["clone"](OPERATORS["reshape"](made, (1,))), ())
     return OPERATORS["clone"](made) if copy and made is lists else made
 
 

@@ -24,7 +24,7 @@ from gradcli.engine.tensor.attributes import Size, Storage
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.functions.index import LATER_METHODS
-from gradcli.language.names import argument_checks, builtins, identity, mappings
+from gradcli.language.names import argument_checks, builtins, identity, mappings, settings
 from gradcli.language.names.calling import checking, own_name
 from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.names.texts import STRING_METHODS
@@ -130,6 +130,8 @@ def attribute(value: Any, name: str) -> Any:
     lookup = getattr(type(value), "__gradcli_get__", None)
     if lookup is not None:
         return lookup(value, name)
+    if name in settings.OTHERWISE:
+        settings.plain_tensor(value, name)
     own = getattr(type(value), "__gradcli_node__", None)
     said = ""
     if own is not None:  # the node of a custom Function: in PyTorch it is ctx

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
@@ -88,8 +90,13 @@ def is_instance(value: Any, kinds: Any) -> bool:
         if known is None:
             mend = "torch.Tensor, float, int, bool, str, list or tuple, or a class"
             raise bad_type("isinstance needs a type, or several in a tuple", help=mend)
-        of_graph = known is float and mode.rebinds and hasattr(value, "__gradcli_rank__")
-        if isinstance(value, known) or (of_graph and not value.ndim and value.dtype.kind == 2):
+        found = isinstance(value, known)
+        if mode.rebinds and hasattr(value, "__gradcli_rank__"):  # what it is in Python
+            if hasattr(known, "of_numpy"):  # np.ndarray, which np.float64 is none of
+                found = value.ndim > 0 or (found and isinstance(value.array, np.ndarray))
+            elif known is float:
+                found = not value.ndim and value.dtype.kind == 2
+        if found:
             return True
     return False
 

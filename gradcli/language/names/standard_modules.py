@@ -17,7 +17,6 @@ from random import Random
 from typing import Any
 
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import (
     WALKED,
     Defaulting,
@@ -136,7 +135,7 @@ def _copied(value: Any) -> Any:
     if isinstance(value, list | tuple | dict | mappings.Set):
         check_length(len(value))
     _refuse_runs(value)
-    arrays = mode.rebinds and isinstance(value, Tensor)  # whose copies share no memory
+    arrays = mode.rebinds and hasattr(value, "__gradcli_rank__")  # whose copies share no memory
     return python_copy.deepcopy(value) if arrays else python_copy.copy(value)
 
 

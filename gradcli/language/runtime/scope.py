@@ -161,7 +161,7 @@ def caller(name: str, count: int | None) -> Callable:
 def _made_caller(name: str, count: int | None) -> Callable:
     method: Any = attributes.CALL[Tensor].get(name)
     attribute = attributes.attribute
-    tensor = Tensor if method is not None else None
+    tensor = None if method is None or name in settings.OTHERWISE else Tensor
     checked: Any = method
     if method is not None and count != 0:
         checked = method_with_checks(name, method, 1 if count == 1 else None)
@@ -179,7 +179,7 @@ def _made_caller(name: str, count: int | None) -> Callable:
             return checked(value, *args, **options)
         return plain(attribute(value, name))(*args, **options)
 
-    if name in settings.OTHERWISE or (name in ("max", "min") and count != 0):  # along an axis
+    if name in ("max", "min") and count != 0:  # along an axis
         return lambda value, /, *args, **options: with_any(
             settings.plain_tensor(value, name), *args, **options
         )

@@ -24,6 +24,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.arithmetic import positive
 from gradcli.functions.in_place import rebound
+from gradcli.functions.subscripts import reads_number
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names import attributes
 from gradcli.language.names.table import NAMES
@@ -259,6 +260,12 @@ class Pair:
         self.tape.detached.add(index)
         return Pair(self.tape, index, self.value)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """The same value, which is not written to with this one; of tensors it is a leaf."""
+        if not mode.rebinds:
+            raise no_closed_form("a copy of a tensor that has a derivative of its own")
+        return OPERATORS["clone"](self)
+
     def item(self) -> Pair:
         """The one entry: a plain number in the program, so it has no derivative."""
         as_tensor(self.value).item()
@@ -273,6 +280,7 @@ class Pair:
     shape = property(lambda self: as_tensor(self.value).shape, doc="The size of each dimension.")
     ndim = property(lambda self: len(self.shape), doc="The number of dimensions.")
     dtype = property(lambda self: as_tensor(self.value).dtype, doc="The element type.")
+    _base = property(lambda self: self.parent, doc="What it is a view of.")
     T = property(lambda self: OPERATORS["reverse_dims"](self), doc="Dimensions in reverse order.")
     mT = property(lambda self: OPERATORS["mT"](self), doc="The last two dimensions exchanged.")
     data = property(lambda self: self.detach(), doc="The same value without a derivative.")
@@ -298,7 +306,7 @@ class Pair:
 
     def __getitem__(self, index: Any) -> Any:
         found = OPERATORS["getitem"](self, index=index)
-        if mode.rebinds and not found.ndim:
+        if reads_number(found, index):
             found.parent = None
         return found
 
