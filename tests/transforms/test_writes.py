@@ -343,6 +343,20 @@ def test_a_constant_argument_that_is_written_to_follows_in_graphs_around(write, 
     assert not by(inner)(x).requires_grad
 
 
+@pytest.mark.parametrize("inner", [grad, jacrev])
+def test_a_batch_that_is_written_to_is_left_without_graph(inner):
+    rows, held = torch.stack([point(), 2 * point()]), torch.ones(2, 3)
+    vmap(inner(lambda z, u: (u.mul_(z) * z).sum()))(rows, held)
+    same(held, rows.numpy())
+    assert not held.requires_grad
+
+
+def test_jacfwd_refuses_writes_to_a_captured_tensor_that_it_differentiates_by():
+    x = point()
+    with pytest.raises(RuntimeError, match="captured"):
+        jacfwd(lambda z: x.mul_(2) * z)(x)
+
+
 @family("parts", [
     lambda u: (u, u), lambda u: (u[:2], u[1:]), lambda u: (u.view(3, 1), u),
     lambda u: (u[1], u[:2]), lambda u: (u.detach(), u[1:]),
