@@ -351,6 +351,25 @@ def test_a_batch_that_is_written_to_is_left_without_graph(inner):
     assert not held.requires_grad
 
 
+@pytest.mark.parametrize("around", [jacrev, jacfwd])
+@pytest.mark.parametrize("inner", [grad, jacrev])
+def test_a_write_to_an_argument_in_memory_of_one_that_is_differentiated_by(inner, around):
+    x = point()
+    for f in (
+        lambda x: (lambda y: inner(twice)(y, y))(x.clone()),
+        lambda x: (lambda y: inner(twice)(y, y.view(3)))(x.clone()),
+    ):
+        with pytest.raises(RuntimeError, match="in the memory of one that is differentiated by"):
+            around(f)(x)
+    same(inner(twice)(x, x), [12, 48, 108])
+    same(x, [2, 4, 6])
+
+
+def twice(z, c):
+    c.mul_(2)
+    return (z**3).sum()
+
+
 def test_jacfwd_refuses_writes_to_a_captured_tensor_that_it_differentiates_by():
     x = point()
     with pytest.raises(RuntimeError, match="captured"):

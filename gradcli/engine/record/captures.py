@@ -16,8 +16,8 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, transformed
-from gradcli.engine.record.composite import bottom
-from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.record.composite import bottom, is_batch
+from gradcli.engine.tensor.storage import ARGUMENT, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault
 
@@ -34,6 +34,7 @@ def refuse_captured(target: Any) -> None:
         target = outer  # what it is the data of
     for transform in reversed(transformed.by):
         if any(_same_memory(target, t, own=True) for t in transform.arguments):
+            _refuse_followed(transform, target)
             return
         if _made_inside(transform, target):
             return
@@ -59,6 +60,18 @@ def _made_inside(transform: Transform, target: Any) -> bool:
     base = bottom(target)
     edge = base.edge if base.meta is None or base.meta.base is None else base.meta.base.edge
     return edge is not None and not edge.leaf and edge.seq in transform.so_far()
+
+
+def _refuse_followed(transform: Transform, target: Any) -> None:
+    """Refuse a write to an argument in whose memory is one that a transform differentiates by:
+    that has its place in graphs around, and its tangent, from before."""
+    for t in transform.arguments if transform.level is None else ():
+        linked = t.meta is not None and t.meta.made == ARGUMENT
+        dual = t is not bottom(t) and not is_batch(t)
+        around = linked or (dual and getattr(bottom(t).edge, "leaf", False))
+        if around and _same_memory(target, t) and not _same_memory(target, t, own=True):
+            said = "a write to an argument in the memory of one that is differentiated by"
+            raise RuntimeFault("E0412", said, help="write to a clone() of it")
 
 
 def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
