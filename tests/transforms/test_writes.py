@@ -365,6 +365,17 @@ def test_a_write_to_an_argument_in_memory_of_one_that_is_differentiated_by(inner
     same(x, [2, 4, 6])
 
 
+def test_an_argument_that_is_captured_too_is_not_written_to_in_a_graph():
+    def f(x):
+        w = x * 1
+        return grad(lambda z, c: (c.mul_(z) * 0 + w * z).sum())(x, w)
+
+    same(f(point()), [1, 4, 9])
+    for at in (f, jacrev(f), jacfwd(f)):
+        with pytest.raises(RuntimeError, match="captured"):
+            at(point().requires_grad_())
+
+
 def twice(z, c):
     c.mul_(2)
     return (z**3).sum()

@@ -33,19 +33,21 @@ def refuse_captured(target: Any) -> None:
     while (outer := getattr(getattr(target, "meta", None), "outer", None)) is not None:
         target = outer  # what it is the data of
     for transform in reversed(transformed.by):
-        if any(_same_memory(target, t, own=True) for t in transform.arguments):
+        own = any(_same_memory(target, t, own=True) for t in transform.arguments)
+        if own:
             _refuse_followed(transform, target)
-            return
-        if _made_inside(transform, target):
+        elif _made_inside(transform, target):
             return
         # What was detached from an argument is that, though the same memory is captured too.
-        given = any(_same_memory(target, t) for t in transform.arguments)
+        given = own or any(_same_memory(target, t) for t in transform.arguments)
         function = transform.function
         if function is not None and any(_same_memory(target, t, given) for t in captured(function)):
             said = "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted"
             said += " to call in-place operation that would mutate a captured Tensor."
             mend = "make the tensor an argument of the function, or write to a clone() of it"
             raise RuntimeFault("E0412", said, help=mend)
+        if own:
+            return
 
 
 Tensor._refuse_captured = refuse_captured
