@@ -110,7 +110,7 @@ class _Run:
             # What the function gives back unchanged is the caller's own.
             self.given = {id(leaf): (leaf, v) for leaf, v in zip(self.leaves, found, strict=True)}
 
-            memories = Counter(id(memory_of(v)) for v in every if v.__class__ is Tensor)
+            memories = Counter(id(memory_of(v)) for v in every if rank_of(v))
             twins: dict[int, Any] = {}
 
             def own(v: Any) -> Any:
@@ -383,8 +383,8 @@ def forward_jacobian(
                 full[i] = part
             if only_real:  # what is not differentiated by is an argument of ``jvp`` all the same
                 by = transformed.by[-1]
-                others = filter(rank_of, flatten([list(args), kwargs])[0])
-                by.arguments = [*by.arguments, *others]
+                others = [a for i, a in enumerate(args) if i not in which]
+                by.arguments = [*by.arguments, *filter(rank_of, flatten([others, kwargs])[0])]
             return func(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:

@@ -115,11 +115,15 @@ def own_tensor(value: Any, memories: Counter[int], twins: dict[int, Any]) -> Any
     The memory is the caller's: of one of the ``memories``, by id, that several arguments have there
     is one twin.
     """
-    if value.__class__ is not Tensor or value.edge is not None:
+    tensor = bottom(value)
+    batches = all(layer.batch for layer in chain_of(value))
+    if tensor.__class__ is not Tensor or tensor.edge is not None or not batches:
         return value
-    base = memory_of(value)
+    base = memory_of(tensor)
     if memories[id(base)] < 2:
-        return value.detach()
+        return rebuilt(value, Tensor.detach)
+    if value is not tensor:
+        return value
     twin = twins.setdefault(id(base), base.detach())
     if value is base:
         return twin

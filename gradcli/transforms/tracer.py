@@ -231,8 +231,10 @@ def follow(target: Any, value: Any) -> None:
         if value.edge is not None:
             settle(target, value.edge)
             take_into_base(target)
-    elif value.batch:
+    elif value.batch and rank_of(target) < rank_of(value):
         store(target, value)
+    elif value.batch:
+        follow(target.content, value.content)
     else:
         if rank_of(target) < value.__gradcli_rank__:  # else by another argument of this memory
             value.admit(target)

@@ -1062,10 +1062,24 @@ def data_of_a_value_of_another(x):
     (lambda x: vmap(lambda r: grad(lambda z, c: (c.data * z).sum())(T, r))(x[None])[0],
      lambda x: x * 0 + 1),
     (data_of_a_value_of_another, lambda x: 32 * x**3),
+    *((lambda x, t=t: (lambda u: t(lambda y, c: c.detach_() * y)(X, u).sum(0) * u)(x * 2),
+       lambda x: 8 * x) for t in (jacrev, jacfwd)),
+    *((lambda x, d=d: (lambda u: vmap(jacrev(lambda y, c: c.detach_() * y), (0, d))(
+        X[None], u if d is None else torch.stack([u]))[0].sum(0) * u)(x * 2), lambda x: 8 * x)
+      for d in (None, 0)),
+    (lambda x: (lambda u: u + grad(lambda y, c: (
+        grad(lambda z, c: (c.detach_() * z).sum())(y, c) * y).sum())(X, u))(x * 2),
+     lambda x: x * 0 + 4),
 ])  # fmt: skip
 def test_data_is_out_of_the_graph_of_the_transform_that_a_value_is_of(f, want):
     for transform in (jacfwd, jacrev):
         near(transform(f)(X), torch.diag(want(X)))
+
+
+def test_a_constant_argument_detached_in_place_stays_in_the_graph_of_its_caller():
+    w = torch.ones(3, dtype=torch.double, requires_grad=True)
+    assert grad(lambda x, c: (c.detach_() * x).sum())(X, w).requires_grad
+    assert w.requires_grad
 
 
 def test_products_of_a_batch_in_reverse_mode():

@@ -343,6 +343,50 @@ def test_a_constant_argument_that_is_written_to_follows_in_graphs_around(write, 
     assert not by(inner)(x).requires_grad
 
 
+@pytest.mark.parametrize("inner", [grad, jacrev])
+def test_a_batch_that_is_written_to_is_left_without_graph(inner):
+    rows, held = torch.stack([point(), 2 * point()]), torch.ones(2, 3)
+    vmap(inner(lambda z, u: (u.mul_(z) * z).sum()))(rows, held)
+    same(held, rows.numpy())
+    assert not held.requires_grad
+
+
+@pytest.mark.parametrize("around", [jacrev, jacfwd])
+@pytest.mark.parametrize("inner", [grad, jacrev])
+def test_a_write_to_an_argument_in_memory_of_one_that_is_differentiated_by(inner, around):
+    x = point()
+    for f in (
+        lambda x: (lambda y: inner(twice)(y, y))(x.clone()),
+        lambda x: (lambda y: inner(twice)(y, y.view(3)))(x.clone()),
+    ):
+        with pytest.raises(RuntimeError, match="in the memory of one that is differentiated by"):
+            around(f)(x)
+    same(inner(twice)(x, x), [12, 48, 108])
+    same(x, [2, 4, 6])
+
+
+def test_an_argument_that_is_captured_too_is_not_written_to_in_a_graph():
+    def f(x):
+        w = x * 1
+        return grad(lambda z, c: (c.mul_(z) * 0 + w * z).sum())(x, w)
+
+    same(f(point()), [1, 4, 9])
+    for at in (f, jacrev(f), jacfwd(f)):
+        with pytest.raises(RuntimeError, match="captured"):
+            at(point().requires_grad_())
+
+
+def twice(z, c):
+    c.mul_(2)
+    return (z**3).sum()
+
+
+def test_jacfwd_refuses_writes_to_a_captured_tensor_that_it_differentiates_by():
+    x = point()
+    with pytest.raises(RuntimeError, match="captured"):
+        jacfwd(lambda z: x.mul_(2) * z)(x)
+
+
 @family("parts", [
     lambda u: (u, u), lambda u: (u[:2], u[1:]), lambda u: (u.view(3, 1), u),
     lambda u: (u[1], u[:2]), lambda u: (u.detach(), u[1:]),

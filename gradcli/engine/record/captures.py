@@ -16,8 +16,8 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from gradcli.engine.grad_mode import Transform, transformed
-from gradcli.engine.record.composite import bottom
-from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.record.composite import bottom, is_batch
+from gradcli.engine.tensor.storage import ARGUMENT, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault
 
@@ -33,18 +33,21 @@ def refuse_captured(target: Any) -> None:
     while (outer := getattr(getattr(target, "meta", None), "outer", None)) is not None:
         target = outer  # what it is the data of
     for transform in reversed(transformed.by):
-        if any(_same_memory(target, t, own=True) for t in transform.arguments):
-            return
-        if _made_inside(transform, target):
+        own = any(_same_memory(target, t, own=True) for t in transform.arguments)
+        if own:
+            _refuse_followed(transform, target)
+        elif _made_inside(transform, target):
             return
         # What was detached from an argument is that, though the same memory is captured too.
-        given = any(_same_memory(target, t) for t in transform.arguments)
+        given = own or any(_same_memory(target, t) for t in transform.arguments)
         function = transform.function
         if function is not None and any(_same_memory(target, t, given) for t in captured(function)):
             said = "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted"
             said += " to call in-place operation that would mutate a captured Tensor."
             mend = "make the tensor an argument of the function, or write to a clone() of it"
             raise RuntimeFault("E0412", said, help=mend)
+        if own:
+            return
 
 
 Tensor._refuse_captured = refuse_captured
@@ -59,6 +62,18 @@ def _made_inside(transform: Transform, target: Any) -> bool:
     base = bottom(target)
     edge = base.edge if base.meta is None or base.meta.base is None else base.meta.base.edge
     return edge is not None and not edge.leaf and edge.seq in transform.so_far()
+
+
+def _refuse_followed(transform: Transform, target: Any) -> None:
+    """Refuse a write to an argument in whose memory is one that a transform differentiates by:
+    that has its place in graphs around, and its tangent, from before."""
+    for t in transform.arguments if transform.level is None else ():
+        linked = t.meta is not None and t.meta.made == ARGUMENT
+        dual = t is not bottom(t) and not is_batch(t)
+        around = linked or (dual and getattr(bottom(t).edge, "leaf", False))
+        if around and _same_memory(target, t) and not _same_memory(target, t, own=True):
+            said = "a write to an argument in the memory of one that is differentiated by"
+            raise RuntimeFault("E0412", said, help="write to a clone() of it")
 
 
 def _same_memory(target: Any, other: Any, own: bool = False) -> bool:

@@ -563,6 +563,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
             )
             mend = "write v = v.detach(), which is a tensor of its own"
             raise RuntimeFault("E0409", said, help=mend, torch=f"{said} {more}")
+        if self.edge is not None and made_by(self.edge) is not made_by(None):
+            return self  # it is in the graph of a transform around alone
         if self.edge.__class__ is AccumulateGrad:
             return self._require(False)
         self._meta()  # who saved this tensor looks whether it is still in the graph
