@@ -309,7 +309,8 @@ class Compiled:
         saved: list[Any] = []
         before, taken, shown = outside.prints(saved), transformed.taken, transformed.shown
         try:
-            with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
+            within = Transform(self.function, records=what == "jvp")  # as the engine's own is
+            with np.errstate(all="ignore"), no_collection(), transforming(within):
                 entry = _compiled(self.function, what, arrays)
             if transformed.shown > shown:
                 raise NotTraceable("a tensor's text")
