@@ -58,10 +58,10 @@ _LASTING = frozenset((
 """Whose modules, classes and functions stay what they are, and give the same in every run."""
 _CODE = (
     type, types.ModuleType, types.BuiltinFunctionType, types.FunctionType, types.MethodType,
-    partial, staticmethod, classmethod, property,
+    partial, staticmethod, classmethod, property, slice,
 )  # fmt: skip
 _FIXED = (
-    *_CODE, types.EllipsisType, range, slice, np.ufunc, np.dtype, Operator,
+    *_CODE, types.EllipsisType, range, np.ufunc, np.dtype, Operator,
     dtypes.DType, dtypes.Device, types.MemberDescriptorType,
     type(vars(namedtuple("Pair", "a"))["a"]),
 )  # fmt: skip
@@ -209,6 +209,8 @@ class Outside:
             self._stack += [thing.args, thing.keywords, thing.func, vars(thing)]
         elif isinstance(thing, property | staticmethod | classmethod):
             self._stack += [getattr(thing, name, None) for name in ("fget", "__func__", "__dict__")]
+        elif isinstance(thing, slice):
+            self._stack += [thing.start, thing.stop, thing.step]
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH
