@@ -309,7 +309,8 @@ class Compiled:
         saved: list[Any] = []
         before, taken, shown = outside.prints(saved), transformed.taken, transformed.shown
         try:
-            with np.errstate(all="ignore"), no_collection(), transforming(Transform(self.function)):
+            within = Transform(self.function, records=what == "jvp")  # as the engine's own is
+            with np.errstate(all="ignore"), no_collection(), transforming(within):
                 entry = _compiled(self.function, what, arrays)
             if transformed.shown > shown:
                 raise NotTraceable("a tensor's text")
@@ -385,8 +386,7 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
 
 def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     count = len(arrays) // 2 if what in ("jvp", "hvp") else len(arrays)
-    trace = Trace()
-    trace.forward = what == "jvp"
+    trace = Trace(forward=what == "jvp")
     # The engine records nothing for a value or a tangent, which a function may see.
     traced = Traced(function, arrays[:count], trace, recorded=what not in ("value", "jvp"))
     inputs = traced.inputs

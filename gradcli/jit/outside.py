@@ -58,13 +58,15 @@ _LASTING = frozenset((
 """Whose modules, classes and functions stay what they are, and give the same in every run."""
 _CODE = (
     type, types.ModuleType, types.BuiltinFunctionType, types.FunctionType, types.MethodType,
-    partial, staticmethod, classmethod, property,
+    partial, staticmethod, classmethod, property, slice,
 )  # fmt: skip
 _FIXED = (
-    *_CODE, types.EllipsisType, range, slice, np.ufunc, np.dtype, Operator,
+    *_CODE, types.EllipsisType, range, np.ufunc, np.dtype, Operator,
     dtypes.DType, dtypes.Device, types.MemberDescriptorType,
     type(vars(namedtuple("Pair", "a"))["a"]),
 )  # fmt: skip
+_HOLDING = ("func", "args", "keywords", "fget", "__func__", "__dict__", "start", "stop", "step")
+"""Where partial functions, descriptors and slices hold what a function may read."""
 _HEAP = 1 << 9  # of the flags of a class: it was made at run time
 _NUMBERS = (float, int, bool, str, bytes, complex, types.NoneType)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -205,10 +207,8 @@ class Outside:
         cls: Any = type(thing)
         if isinstance(thing, np.ufunc) and not thing.types[0].strip("O->"):
             self.reason = "a function of Python's that NumPy calls"
-        if isinstance(thing, partial):
-            self._stack += [thing.args, thing.keywords, thing.func, vars(thing)]
-        elif isinstance(thing, property | staticmethod | classmethod):
-            self._stack += [getattr(thing, name, None) for name in ("fget", "__func__", "__dict__")]
+        if isinstance(thing, partial | property | staticmethod | classmethod | slice):
+            self._stack += [getattr(thing, name, None) for name in _HOLDING]
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH

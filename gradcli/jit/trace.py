@@ -42,13 +42,13 @@ class Trace:
 
     longest = LONGEST
 
-    def __init__(self) -> None:
+    def __init__(self, forward: bool = False) -> None:
         self.tape: list[Any] = []
         self.noted: list[Instruction] = []  # all of it, of the blocks of a program too
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.inputs: list[Value] = []
         self.numbers: set[Value] = set()  # which are Python numbers, weak in promotion
-        self.forward = False  # whether tangents are to pass, as they do where gradients are off
+        self.forward = forward  # whether tangents are to pass, as they do where gradients are off
 
     def input(self, array: Any) -> Value:
         """A value for one argument of the traced function."""

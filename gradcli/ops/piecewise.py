@@ -311,7 +311,7 @@ hardswish = composite(
 )
 
 
-bernoulli_slope = composite(
+bernoulli_slope: Operator = composite(
     "bernoulli_slope",
     lambda x, y: (x - y) / clamp(x * (1.0 - x), 9.999999960041972e-13),  # 1e-12 as a float32
     lambda x, y: (x - y) / np.maximum(x * (1.0 - x), 9.999999960041972e-13),
@@ -320,7 +320,7 @@ bernoulli_slope = composite(
         (1.0 - y) * (x / clamp(x * (1.0 - x), 9.999999960041972e-13)) ** 2
         + y * ((1.0 - x) / clamp(x * (1.0 - x), 9.999999960041972e-13)) ** 2
     ),
-    lambda x: -1.0 / clamp(x * (1.0 - x), 9.999999960041972e-13),
+    lambda x: bernoulli_slope(x, 1.0) - bernoulli_slope(x, 0.0),  # of which a slope is held, too
     grad_name="BinaryCrossEntropyBackwardBackward0",
     holds=3,
     doc="(x - y) / (x*(1 - x)), the slope of bernoulli_nll by x, with 1e-12 for less below.",
@@ -332,12 +332,12 @@ def _bernoulli_nll(x: Any, y: Any) -> Any:
     return (y - 1.0) * np.maximum(np.log1p(-x), -100.0) - y * np.maximum(np.log(x), -100.0)
 
 
-bernoulli_nll = composite(
+bernoulli_nll: Operator = composite(
     "bernoulli_nll",
     lambda x, y: (y - 1.0) * clamp(log1p(-x), -100.0) - y * clamp(log(x), -100.0),
     _bernoulli_nll,
     lambda x, y: bernoulli_slope(x, y),
-    lambda x: -clamp(logit(x), -100.0, 100.0),
+    lambda x: where(x * (1.0 - x) > 1e-6, -logit(x), bernoulli_nll(x, 1.0) - bernoulli_nll(x, 0.0)),
     grad_name="BinaryCrossEntropyBackward0",
     holds=3,
     doc="-y*log(x) - (1 - y)*log(1 - x), with logarithms held above -100.",

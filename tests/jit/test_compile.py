@@ -351,6 +351,17 @@ def test_a_tangent_passes_what_is_not_recorded():
     assert c.jvp((3.0,), (1.0,)) == (9.0, 3.0)
 
 
+def test_what_a_tangent_passes_has_no_gradient_of_what_stands_outside():
+    weight = gradcli.tensor(1.0, requires_grad=True)
+
+    def asking(x):
+        with gradcli.enable_grad():
+            return x * (2.0 if (weight * 1).requires_grad else 3.0)
+
+    c = gradcli.compile(asking)
+    assert [c.jvp((1.5,), (1.0,)) for _ in range(3)] == [(4.5, 3.0)] * 3
+
+
 def test_tensors_that_need_a_gradient_are_recorded():
     x = gradcli.tensor([1.0, 2.0], requires_grad=True)
     gradcli.compile(lambda x: (x * x).sum())(x).backward()

@@ -55,6 +55,7 @@ w# = gradcli.ones(9000) | (w# * x).sum() * (x * w#[w#[0].long():].numpy()[8]) | 
 w# = gradcli.ones(9000) | (w#.view(90, 100) * x).sum() | w#.data = w# * 3; w#.fill_(5.0) | 0
 w# = np.ones(9000) | (gradcli.as_tensor(w#) * x).sum() * float(w#[5]) | w#[:] = 3.0 | 0
 w# = np.ones(9000) | float(w#[5]) | w#[:] = 3.0 | 0
+w# = gradcli.tensor(1); q# = [slice(w#)] | gradcli.ones(3)[q#[0]].sum() | w#.fill_(2) | 0
 w# = gradcli.zeros(3) | w#.add_(1).sum() | w#.zero_() | w#.tolist()
 w# = gradcli.ones(2, 3) | w#.stride()[0] | w# = w#.mT | 0
 w# = [gradcli.zeros(9000)] | (w#[0].data.zero_(), (w#[0] * x + x).sum())[1] | w#[0].fill_(3.0) | 0
