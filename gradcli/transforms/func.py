@@ -382,9 +382,7 @@ def forward_jacobian(
             for i, part in zip(which, unflatten(list(values), shape), strict=True):
                 full[i] = part
             if only_real:  # what is not differentiated by is an argument of ``jvp`` all the same
-                by = transformed.by[-1]
-                others = [a for i, a in enumerate(args) if i not in which]
-                by.arguments = [*by.arguments, *filter(rank_of, flatten([others, kwargs])[0])]
+                transformed.by[-1].arguments = [*filter(rank_of, flatten([full, kwargs])[0])]
             return func(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:

@@ -1050,6 +1050,7 @@ def data_of_a_value_of_another(x):
     (lambda x: grad(lambda y, c: (c.data * y).sum())(T, x), lambda x: x * 0 + 1),
     (lambda x: grad(lambda y, c: (c[0].data * y).sum())(T, [x.sin()]), lambda x: x.cos()),
     (lambda x: jacfwd(lambda y, c: (c.data * y).sum())(T, x), lambda x: x * 0 + 1),
+    (lambda x: jacfwd(lambda y: (x.data * y).sum())(x), lambda x: x * 0),
     (lambda x: grad(lambda y, c: grad(lambda z: (c.data * z).sum())(y).sum())(T, x),
      lambda x: x * 0),
     (lambda x: grad(lambda y, c: (grad(lambda z: (c.data * z).sum())(T) * y).sum())(T, x),

@@ -658,7 +658,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         What shares memory and is copied in one call shares memory again, but for a Parameter. A
         number or array of a program without tensors stays in the graph.
         """
-        if mode.rebinds and self.__class__ is Tensor:
+        if mode.rebinds:
             joined: Tensor = self.clone()
             return joined
         self._refuse_copy()

@@ -54,10 +54,10 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if several and input.numel() and input.is_contiguous():
         flat = linear(_O["reshape"](input, (-1, input.shape[-1])), weight, bias)
         return _O["reshape"](flat, (*input.shape[:-1], *flat.shape[1:]))
+    turned = weight.t()
     if bias is not None and getattr(input, "dtype", 0) is weight.dtype is bias.dtype is float16:
         name = "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
-        return in_float32(lambda b, x, w: linear(x, w, b), name, bias, input, weight)
-    turned = weight.t()
+        return in_float32(lambda b, x, w: linear(x, w.t(), b), name, bias, input, turned)
     try:
         out = input @ turned
     except (RuntimeFault, TypeFault) as fault:

@@ -836,3 +836,10 @@ def test_imports_and_lists_are_found_inside_functions_and_blocks():
 def test_gather_takes_the_dimension_before_the_indices_as_pytorch_does(behind):
     text = f"x = tensor([1.0, 2.0])\ni = tensor([1, 1, 0])\nprint(gather(x, {behind}))\n"
     assert ran(text)[0] == "tensor([2., 2., 1.])\n"
+
+
+def test_a_view_of_an_array_that_was_written_to_is_copied():
+    text = "import copy\na = u*1\nt = a[:2]\na[0] = u[1]*2\ns = copy.copy(t)\nt[0] = 7\n(s*t).sum()"
+    u = gradcli.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    prepare(text, "file").run({"u": u}).value.backward()
+    assert u.grad.tolist() == [0, 18, 0]
