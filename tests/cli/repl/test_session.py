@@ -13,18 +13,21 @@ from gradcli.cli.repl.session import Session
 from gradcli.cli.repl.settings import Settings
 from gradcli.cli.repl.shell import Shell
 from gradcli.engine import dtypes, printing
+from gradcli.language.names.settings import drawing_states, restore_drawing
 from gradcli.language.runtime.run import Limits
 from gradcli.ops.errors import Fault
 
 
 @pytest.fixture
 def session():
-    """A session that prints nowhere; defaults are put back."""
+    """A session that prints nowhere; defaults and random sequences are put back."""
     before, shown = dtypes.get_default_dtype(), printing.get_printoptions()
+    drawn = drawing_states()
     dtypes.set_default_dtype(dtypes.float64)
     yield Session()
     dtypes.set_default_dtype(before)
     printing.set_printoptions(**shown)
+    restore_drawing(drawn)
 
 
 def run(session, *texts):
