@@ -30,6 +30,8 @@ class Expression:
 
     leaves   the variables that are tensors; fixed are those that are none
     wanted   the variables to differentiate by
+    written  variables that the last run wrote to: each with its state after and before the run,
+             and the log that takes the writes back
     """
 
     program: Program
@@ -49,7 +51,7 @@ class Expression:
         self.redraw()
         for leaf, after, before, log in self.written:
             now = _state(leaf)
-            if now and (not after or _same(now[:3], after[:3])):  # else others wrote, as minimize
+            if now and (not after or _same(now[:3], after[:3])):  # what minimize wrote since stays
                 leaf.array = before[1]
                 if not after or now[3] is after[3]:
                     put_at(leaf, before[3])
