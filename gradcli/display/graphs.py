@@ -312,7 +312,10 @@ def _json_node(node: GraphNode) -> dict[str, Any]:
             {"node": i.id} if isinstance(i, Ref)
             else {"name" if isinstance(i, str) else "constant": i} for i in node.inputs
         ],
-        "params": {name: _json_argument(value) for name, value in node.params.items()},
+        "params": {
+            name: value if value is None or isinstance(value, int | float) else _argument(value)
+            for name, value in node.params.items()
+        },
         "shape": list(node.shape), "dtype": node.dtype,
     }  # fmt: skip
     if node.value is not None:
@@ -320,8 +323,3 @@ def _json_node(node: GraphNode) -> dict[str, Any]:
     if node.grad is not None:
         found["grad"] = tensor_record(node.grad, node.dtype)
     return found
-
-
-def _json_argument(value: Any) -> Any:
-    plain = value is None or isinstance(value, bool | int | float)
-    return value if plain else _argument(value)

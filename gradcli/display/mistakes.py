@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -96,7 +96,8 @@ def _shape(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
         return None
     if (turned := _turned(name, samples, enough)) is not None:
         return turned
-    for axes in _subsets(len(given)):
+    dims = range(len(given))
+    for axes in (axes for n in dims for axes in itertools.combinations(dims, n + 1)):
         sums = [s.given[name].sum(axis=axes) for s in samples]
         fitted = (v.reshape(right) if v.size == math.prod(right) else None for v in sums)
         if _right(name, samples, enough, fitted):
@@ -115,19 +116,10 @@ def _turned(name: str, samples: Sequence[Sample], enough: float) -> Mistake | No
     for order in itertools.permutations(range(ndim)) if 1 < ndim < 5 else ():
         turned = [s.given[name].transpose(order) for s in samples]
         if _right(name, samples, enough, turned):
-            return _transposed(order)
+            if ndim == 2:
+                return Mistake("transpose", "a transpose: it is the transposed gradient")
+            return Mistake("axis", f"wrong axes: permute it to {order}")
     return None
-
-
-def _transposed(order: Sequence[int]) -> Mistake:
-    if len(order) == 2:
-        return Mistake("transpose", "a transpose: it is the transposed gradient")
-    return Mistake("axis", f"wrong axes: permute it to {tuple(order)}")
-
-
-def _subsets(count: int) -> Iterator[tuple[int, ...]]:
-    for size in range(1, count + 1):
-        yield from itertools.combinations(range(count), size)
 
 
 def _plain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:

@@ -290,7 +290,7 @@ def _trace(x: Any) -> Any:
 trace = linear(
     "trace",
     _trace,
-    lambda g, shape: _untrace(g, shape),
+    lambda g, shape: undiagonal(expand(g, (min(shape),)), tuple(shape)),
     doc="The sum of a matrix's diagonal.",
     example='trace(A @ A) --A "1,2;3,4"',
     core="(n,n)->()",
@@ -299,8 +299,3 @@ trace = linear(
     batching=traces,
     out="none",
 )
-
-
-def _untrace(g: Any, shape: Sequence[int]) -> Any:
-    n = min(shape[0], shape[1])
-    return undiagonal(expand(g, (n,)), tuple(shape))

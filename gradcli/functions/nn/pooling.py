@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from gradcli.engine.record.composite import (
     formatted,
     in_double,
     is_batch,
-    named,
     of_its_own,
     rowwise,
     watch,
@@ -240,17 +238,11 @@ def _flat_places(found: Any, at: Callable, sizes: tuple) -> Any:
     return wrap(np.asarray(total, np.int64), int64)
 
 
-def _with_indices(pool: Any) -> Callable:
-    name = f"{pool.__name__}_with_indices"
-    function: Any = FunctionType(pool.__code__, pool.__globals__, name, pool.__defaults__)
-    function.__kwdefaults__ = {**pool.__kwdefaults__, "_both": True}
-    function.__annotations__ = pool.__annotations__
-    return named(function, name, f"``{pool.__name__}`` and the places of the largest entries.")
-
-
-max_pool1d_with_indices = _with_indices(max_pool1d)
-max_pool2d_with_indices = _with_indices(max_pool2d)
-max_pool3d_with_indices = _with_indices(max_pool3d)
+_DOC = "The largest entry of each window, and its place."
+_with_indices: Any = functools.partial(in_ranks, more="_with_indices", doc=_DOC, _both=True)
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = _with_indices(
+    _max_pool, 1, 2, 3
+)
 
 
 def _avg_pool(
@@ -424,7 +416,7 @@ def _largest_of(
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = in_ranks(
     _adaptive_max_pool, 1, 2, 3
 )
-adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
+(adaptive_max_pool1d_with_indices,) = _with_indices(_adaptive_max_pool, 1)
 
 
 def _max_unpool(

@@ -116,21 +116,24 @@ def places(
 _SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
 
 
-def in_ranks(function: Callable[..., Any], *ranks: int) -> list[Any]:
+def in_ranks(
+    function: Callable[..., Any], *ranks: int, more: str = "", doc: str = "", **bound: Any
+) -> list[Any]:
     """``function`` with its ``_rank`` bound to each of ``ranks``: ``_pool`` as ``pool1d``, ...
 
-    Where its name has the 1d already, it stands there: ``_conv1d_input`` as ``conv2d_input``.
+    Where its name has the 1d already, it stands there: ``_conv1d_input`` as ``conv2d_input``. With
+    ``more`` behind the names, another docstring and other ``bound`` options they are further forms.
     """
     shown, code = signature(function), function.__code__
     free = [p for p in shown.parameters.values() if p.name[0] != "_"]
-    first, doc = function.__name__.strip("_"), function.__doc__ or ""
-    first = first if "1d" in first else f"{first}1d"
+    first, doc = function.__name__.strip("_"), doc or function.__doc__ or ""
+    first = (first if "1d" in first else f"{first}1d") + more
     made: list[Any] = []
     for rank in ranks:
         name = first.replace("1d", f"{rank}d")
         one: Any = FunctionType(code, function.__globals__, name, function.__defaults__)
         one.__qualname__ = name
-        one.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_rank": rank}
+        one.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **bound, "_rank": rank}
         one.__doc__ = doc.replace("SIZES", _SIZES[rank]).replace("1d", f"{rank}d")
         one.__signature__ = shown.replace(parameters=free)
         one.__annotations__ = {k: v for k, v in function.__annotations__.items() if k[0] != "_"}
