@@ -61,11 +61,6 @@ class _Lent(dict[str, Any]):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return dict, (self.copy(),)
 
-    def lend(self, name: str, value: Any) -> None:
-        """Have ``value`` in the place ``name`` for the call."""
-        self.names.add(name)
-        self.lent[name] = value
-
 
 def _asked(name: str) -> Any:
     def ask(self: _Lent, *given: Any) -> Any:
@@ -172,7 +167,8 @@ def functional_call(
                     kept.append((vars(inner), kind, held))
                     held = vars(inner)[kind] = _Lent(held, _locks[inner])
                 lent[path] = held, name
-                held.lend(name, value)
+                held.names.add(name)
+                held.lent[name] = value
             return module(*args, **(kwargs or {}))
         finally:
             list(back)  # in one step: no interrupt leaves a module with values of others

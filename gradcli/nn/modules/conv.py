@@ -18,7 +18,13 @@ def each_side(value: Any, rank: int) -> tuple[int, ...]:
 
 
 class _Convolution(Weighted):
-    """What all convolutions share; ``rank`` says how many dimensions the kernel has."""
+    """What all convolutions share; ``rank`` says how many dimensions the kernel has.
+
+    Example:
+        >>> import gradcli as torch
+        >>> torch.nn.Conv2d(3, 8, 3, padding=1)(torch.zeros(1, 3, 5, 5)).shape
+        gradcli.Size([1, 8, 5, 5])
+    """
 
     rank = 0
     transposed = False
@@ -80,28 +86,11 @@ class _Convolution(Weighted):
         return text
 
 
-class Conv1d(_Convolution):
-    """A convolution of ``(N, C, L)``; first values uniform within 1/sqrt(C * kernel_size)."""
-
-    rank = 1
-
-
-class Conv2d(_Convolution):
-    """A convolution of ``(N, C, H, W)``; first values uniform within 1/sqrt(inputs of a unit).
-
-    Example:
-        >>> import gradcli as torch
-        >>> torch.nn.Conv2d(3, 8, 3, padding=1)(torch.zeros(1, 3, 5, 5)).shape
-        gradcli.Size([1, 8, 5, 5])
-    """
-
-    rank = 2
-
-
-class Conv3d(_Convolution):
-    """A convolution of ``(N, C, D, H, W)``."""
-
-    rank = 3
+Conv1d, Conv2d, Conv3d = in_ranks(
+    _Convolution, "Conv",
+    "A convolution of ``(N, C, ...)`` over its last dimensions, {rank} of them; first values are "
+    "uniform within 1/sqrt(inputs of an output).",
+)  # fmt: skip
 
 
 class _Transposed(_Convolution):
