@@ -31,30 +31,22 @@ def highlighted(text: str, variables: Collection[str] = ()) -> list[tuple[str, s
         pieces.append(("command", text[:begin]))
     lexer = shared_parser().lexer
     kind = lexer.kind
-    strings = {kind[k] for k in ("STRING", "FSTRING_START", "FSTRING_TEXT", "FSTRING_END")}
-    words = {number for word, number in lexer.literals.items() if word.isalpha()}
+    strings = (kind[k] for k in ("STRING", "FSTRING_START", "FSTRING_TEXT", "FSTRING_END"))
+    words = (number for word, number in lexer.literals.items() if word.isalpha())
+    styles = {**dict.fromkeys(words, "keyword"), **dict.fromkeys(strings, "string")}
+    styles[kind["NUMBER"]] = "number"
     tokens = lexer.lex(Source(" " * begin + text[begin:]), "line")
     pos = begin
     for token, start, end in zip(tokens.kinds, tokens.starts, tokens.ends, strict=True):
         if end <= start or start < pos or token < 0:
             continue
-        style = ""
-        if token in strings:
-            style = "string"
-        elif token == kind["NUMBER"]:
-            style = "number"
-        elif token in words:
-            style = "keyword"
-        elif token == kind["NAME"]:
-            word = text[start:end]
-            known = (word in NAMES or word in CALLED) and word not in variables
-            style = "operator" if known else ""
-        else:
-            continue
-        if not style:
+        style, word = styles.get(token), text[start:end]
+        if token == kind["NAME"] and (word in NAMES or word in CALLED) and word not in variables:
+            style = "operator"
+        if style is None:
             continue
         pieces += _plain(text[pos:start])
-        pieces.append((style, text[start:end]))
+        pieces.append((style, word))
         pos = end
     return [*pieces, *_plain(text[pos:])]
 

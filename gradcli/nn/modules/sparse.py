@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -23,6 +24,9 @@ def _sizes(table: Tensor) -> tuple[int, ...]:
 
 class _Table(Module):
     """A table of vectors, drawn where it is not given; the row of ``padding_idx`` is then 0."""
+
+    _shown = "{0.num_embeddings}, {0.embedding_dim}"
+    _usual: Mapping[str, Any] = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
@@ -54,16 +58,14 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
-    def _limits(self) -> str:
-        """What is not as usual about the norm of rows and the scale of gradients."""
-        return self._unusual(max_norm=None, norm_type=2, scale_grad_by_freq=False)
-
 
 class Embedding(_Table):
     """A table of ``num_embeddings`` vectors, drawn from the standard normal distribution.
 
     The row of ``padding_idx`` is 0 and learns nothing.
     """
+
+    _usual: Mapping[str, Any] = {"padding_idx": None, **_Table._usual}
 
     @classmethod
     def from_pretrained(
@@ -84,11 +86,6 @@ class Embedding(_Table):
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
             self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
-
-    def extra_repr(self) -> str:
-        """The sizes, and what is not as usual."""
-        padding = self._unusual(padding_idx=None)
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{self._limits()}"
 
 
 class EmbeddingBag(_Table):
@@ -134,5 +131,4 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}{self._limits()}, mode={self.mode!r}"
-        return text + self._unusual(padding_idx=None)
+        return f"{super().extra_repr()}, mode={self.mode!r}{self._unusual(padding_idx=None)}"
