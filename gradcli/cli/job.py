@@ -175,9 +175,10 @@ class Job(Expression):
 
     def emit(
         self, command: str, parts: Sequence[tuple[str, str, Any, str]],
-        extra: Mapping[str, Any] | None = None, warnings: Sequence[str] = (),
+        extra: Mapping[str, Any] | None = None, warnings: Sequence[str] = (), value: Any = None,
     ) -> str:  # fmt: skip
-        """Write results in the form that the options ask for; gives that form."""
+        """Write results, first the ``value``, in the form that the options ask for: gives that."""
+        parts = parts if value is None else [("value", "value", value, ""), *parts]
         entries = sum(np.size(output.array_of(value)) for _, _, value, _ in parts)
         form = self.format or ("json" if self.json else "text")
         warnings = [*warnings, *self.unusual(parts)]

@@ -38,8 +38,7 @@ def check(
     inputs.need_scalar(value, job.program)
     found = gradients(value, [job.leaves[n] for n in job.wanted], None)
     given = _given(job, against, against_file)
-    parts = [("value", "value", value, "")]
-    parts += [(f"grads.{n}", f"d/d{n}", g, "") for n, g in zip(job.wanted, found, strict=True)]
+    parts = [(f"grads.{n}", f"d/d{n}", g, "") for n, g in zip(job.wanted, found, strict=True)]
 
     def plain(name: str) -> Callable[..., Any]:
         many = run_by == "auto" and 2 * job.leaves[name].array.size > runner.WARM
@@ -64,7 +63,7 @@ def check(
         record["against"] = {
             f.name: record_of(f, lambda a: tensor_record(a, str(a.dtype))) for f in findings
         }
-    if job.emit("check", parts, record) == "text":
+    if job.emit("check", parts, record, value=value) == "text":
         said = f"agrees with central differences: worst relative difference {seen.worst:.1e}"
         if seen.small:
             slopes = f"{seen.small} slope{'s are' if seen.small > 1 else ' is'} too small for"

@@ -10,4 +10,4 @@ from gradcli.cli.job import Job
 def eval(job: Job, nan: options.Nan = "warn") -> None:
     """Example: gradcli eval "norm(A @ x)" --A "1,2;3,4" --x 1,-1"""
     job.fix(())
-    job.emit("eval", [("value", "value", job.value(), "")])
+    job.emit("eval", (), value=job.value())

@@ -46,9 +46,8 @@ def grad(
     )
     parts: list[tuple[str, str, Any, str]]
     if ready is not None:
-        parts = [("value", "value", value, "")]
-        parts += [(f"grads.{k}", f"d/d{k}", g, "") for k, g in zip(job.wanted, ready, strict=True)]
-        job.emit("grad", parts)
+        parts = [(f"grads.{k}", f"d/d{k}", g, "") for k, g in zip(job.wanted, ready, strict=True)]
+        job.emit("grad", parts, value=value)
         return
     leaves, wanted = job.leaves, job.wanted
     own = own_leaves(outcome, leaves) if wrt is None else {}
@@ -63,7 +62,7 @@ def grad(
     found = gradients(value, list(targets.values()), weights)
     if run_by == "generated" and not kept and weights is None:
         value, found = runner.gradient(job, value, found)
-    parts = [("value", "value", value, "")]
+    parts = []
     for name, g in zip(targets, found, strict=True):
         if name in kept:
             parts.append((f"retained.{name}.value", "", targets[name], ""))
@@ -75,14 +74,14 @@ def grad(
     extra: dict[str, Any] = {}
     warnings = severed(job, value) + jumps(job, wanted, 1)
     if not doctor:
-        job.emit("grad", parts, extra, warnings)
+        job.emit("grad", parts, extra, warnings, value)
         return
     from gradcli.display.findings import record_of, text_of  # needed by --doctor alone
 
     findings = job.examine()
     extra["findings"] = [record_of(f) for f in findings]
     job.nan = "allow"  # the findings say more
-    job.emit("grad", parts, extra, warnings)
+    job.emit("grad", parts, extra, warnings, value)
     if findings and output.form_of(job.json, job.format) != "json":
         sys.stderr.write(text_of(findings, output.colour(sys.stderr)) + "\n")
 
@@ -99,10 +98,8 @@ def own_leaves(outcome: Outcome, given: Mapping[str, Tensor]) -> dict[str, Tenso
 
 def _differentiated(job: Job, value: Tensor, own: Mapping[str, Tensor]) -> None:
     """A program that called backward() itself: the gradients that it left."""
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     found = {name: leaf.grad for name, leaf in own.items() if leaf.grad is not None}
-    parts += [(f"grads.{name}", f"d/d{name}", g, "") for name, g in found.items()]
-    job.emit("grad", parts)
+    job.emit("grad", [(f"grads.{k}", f"d/d{k}", g, "") for k, g in found.items()], value=value)
 
 
 def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | None:

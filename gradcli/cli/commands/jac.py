@@ -31,14 +31,15 @@ def jac(
         tables = compiled.jacobian(*(leaf.detach() for leaf in leaves))
         tables = (tables,) if len(names) == 1 else tables
     value = job.value()
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    parts = [
+        (f"jacobians.{n}", f"d/d{n}", table, "") for n, table in zip(names, tables, strict=True)
+    ]
     warnings = jumps(job, names, 1)
-    for name, table, leaf in zip(names, tables, leaves, strict=True):
-        parts.append((f"jacobians.{name}", f"d/d{name}", table, ""))
+    for name, leaf in zip(names, leaves, strict=True):
         if value.dtype.is_complex and not leaf.dtype.is_complex:
             said = f"by {name}, which is real, this is the real part; gradcli jvp gives both"
             warnings.append(f"the result is complex: {said}")
-    job.emit("jac", parts, None, warnings)
+    job.emit("jac", parts, None, warnings, value)
 
 
 @options.command(*options.EVERYTHING)
@@ -62,16 +63,13 @@ def hess(
         value = compiled.hvp(at, [zeros_like(x) for x in at])[0]
         found = compiled.hessian(*at)
         blocks = [[found]] if len(names) == 1 else found
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    for first, row in zip(names, blocks, strict=True):
-        for second, block in zip(names, row, strict=True):
-            if first == second:
-                parts.append((f"hessians.{first}", f"d2/d{first}2", block, ""))
-            else:
-                label = f"d2/d{first} d{second}"
-                parts.append((f"hessians.{first},{second}", label, block, ""))
+    parts = [
+        (f"hessians.{a}", f"d2/d{a}2", block, "") if a == b
+        else (f"hessians.{a},{b}", f"d2/d{a} d{b}", block, "")
+        for a, row in zip(names, blocks, strict=True) for b, block in zip(names, row, strict=True)
+    ]  # fmt: skip
     derive = None if compiled is None else lambda *point: compiled.hvp(*point)[1]
-    job.emit("hess", parts, None, jumps(job, names, derive=derive))
+    job.emit("hess", parts, None, jumps(job, names, derive=derive), value)
 
 
 def _blocks(job: Job, names: Sequence[str]) -> Sequence[Sequence[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import gradcli.transforms as transforms
 from gradcli.cli import inputs, options, runner
@@ -26,7 +26,7 @@ def jvp(job: Job, along: Along = None, nan: options.Nan = "warn") -> None:
     """Example: gradcli jvp "sin(x)*y" --x 1 --y 2 --along x=1"""
     names, at, vectors = _directions(along, job)
     value, tangent = transforms.jvp(job.function(*names), at, vectors)
-    job.emit("jvp", [("value", "value", value, ""), ("tangent", "tangent", tangent, "")])
+    job.emit("jvp", [("tangent", "tangent", tangent, "")], value=value)
 
 
 @options.command(*options.EVERYTHING)
@@ -37,11 +37,9 @@ def vjp(
     value = job.value()
     weights = read_cotangent(cotangent, value, job.program)
     found = gradients(value, [job.leaves[n] for n in job.wanted], weights)
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    weighted = "" if cotangent is None else "cotangent @ "
-    for name, g in zip(job.wanted, found, strict=True):
-        parts.append((f"grads.{name}", f"{weighted}d/d{name}", g, ""))
-    job.emit("vjp", parts, None, severed(job, value))
+    by = "d/d" if cotangent is None else "cotangent @ d/d"
+    parts = [(f"grads.{n}", f"{by}{n}", g, "") for n, g in zip(job.wanted, found, strict=True)]
+    job.emit("vjp", parts, None, severed(job, value), value)
 
 
 @options.command(*options.EVERYTHING)
@@ -60,12 +58,10 @@ def hvp(
         value, products = functional.hvp(lambda *xs: function(*xs).reshape(()), at, vectors)
     else:
         value, products = compiled.hvp(at, vectors)
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    for name, product in zip(names, products, strict=True):
-        label = f"d2/d{name}2 @ v" if len(names) == 1 else f"(H @ v) for {name}"
-        parts.append((f"hvp.{name}", label, product, ""))
+    label = "d2/d{0}2 @ v" if len(names) == 1 else "(H @ v) for {0}"
+    parts = [(f"hvp.{n}", label.format(n), v, "") for n, v in zip(names, products, strict=True)]
     derive = None if compiled is None else lambda *point: compiled.hvp(*point)[1]
-    job.emit("hvp", parts, None, jumps(job, names, 2, vectors, derive))
+    job.emit("hvp", parts, None, jumps(job, names, 2, vectors, derive), value)
 
 
 def _directions(along: list[str] | None, job: Job) -> tuple[list[str], tuple, tuple]:

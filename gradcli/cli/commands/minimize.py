@@ -64,8 +64,7 @@ def minimize(
             raise _explained(fault, job) from None
         raise
     value = job.value().detach()
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    parts += [(f"minimum.{name}", name, job.leaves[name], "") for name in job.wanted]
+    parts = [(f"minimum.{name}", name, job.leaves[name], "") for name in job.wanted]
     record = {
         "method": method, "converged": found.converged, "steps": found.steps,
         "evaluations": found.evaluations, "gradient": found.gradient,
@@ -76,7 +75,7 @@ def minimize(
         warnings.append(f"{said} a --tolerance below it goes on")
     if found.converged and (beside := _smaller(job, found)) is not None:
         warnings.append(f"{beside} has a smaller value: a saddle, or no minimum yet")
-    if job.emit("minimize", parts, record, warnings) == "text" and found.converged:
+    if job.emit("minimize", parts, record, warnings, value) == "text" and found.converged:
         output.write(f"{found.said}\n")
 
 
