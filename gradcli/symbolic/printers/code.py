@@ -83,6 +83,7 @@ class _Writer:
         self.params += sorted(formula.names() - known - declared.keys())
         self.torch = target == "torch"
         self.target = target
+        self.typed = f", dtype={self.params[0]}.dtype" if self.torch and self.params else ""
         taken = {*self.params, *constants, *formula.names()}
         module, alias = TARGETS[target]
         self.alias = alias = _free(alias, taken)
@@ -171,8 +172,7 @@ class _Writer:
         text = self.pieces[root][0]
         if self.plain[root]:
             make = "as_tensor" if self.torch else "asarray"
-            dtype = f", dtype={self.params[0]}.dtype" if self.torch and self.params else ""
-            return f"{self.alias}.{make}(float({text}){dtype})"
+            return f"{self.alias}.{make}(float({text}){self.typed})"
         return text
 
     def docstring(self) -> list[str]:
@@ -275,8 +275,7 @@ class _Writer:
         """An argument; PyTorch's functions take no plain numbers."""
         text = self.at(k)
         if self.torch and self.plain[k]:
-            dtype = f", dtype={self.params[0]}.dtype" if self.params else ""
-            return f"{self.alias}.as_tensor({text}{dtype})"
+            return f"{self.alias}.as_tensor({text}{self.typed})"
         return text
 
     def at(self, k: int, asked: int = p.TEST) -> str:
@@ -310,8 +309,7 @@ class _Writer:
         sizes = ", ".join(s.value)
         if s.op != "eye" and len(s.value) > 1:
             sizes = f"({sizes})"
-        first = self.params[0] if self.params else None
-        like = f", dtype={first}.dtype, device={first}.device" if self.torch and first else ""
+        like = f"{self.typed}, device={self.params[0]}.device" if self.typed else ""
         return f"{self.alias}.{s.op}({sizes}{like})"
 
 

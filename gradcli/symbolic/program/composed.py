@@ -121,25 +121,11 @@ class Stand:
     def __gradcli_apply__(self, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Stand:
         return self.work.applied(op, args, params)
 
-    @property
-    def shape(self) -> tuple:
-        """The sizes: numbers where they are known."""
-        return tuple(self.work.entry(d) for d in self.work.shapes[self.place])
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.work.shapes[self.place])
-
-    @property
-    def T(self) -> Stand:
-        """The dimensions in reverse order."""
-        return OPERATORS["reverse_dims"](self)
-
-    @property
-    def mT(self) -> Stand:
-        """The last two dimensions exchanged."""
-        return OPERATORS["mT"](self)
+    shape = property(lambda self: tuple(map(self.work.entry, self.work.shapes[self.place])))
+    """The sizes: numbers where they are known."""
+    ndim = property(lambda self: len(self.work.shapes[self.place]), doc="The number of dimensions.")
+    T = property(lambda self: OPERATORS["reverse_dims"](self), doc="Dimensions in reverse order.")
+    mT = property(lambda self: OPERATORS["mT"](self), doc="The last two dimensions exchanged.")
 
     def dim(self) -> int:
         """The number of dimensions."""
