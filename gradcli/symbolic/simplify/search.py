@@ -240,30 +240,20 @@ class _Search:
 
     def _regrouped(self, t: v.Tensor) -> Iterator[v.Tensor]:
         """A tensor with what is summed over shared, as it is and multiplied out."""
-        other = _tried(inverses_met, t)
-        if other is not None and other != t:
-            yield other
-        flat = _tried(products_opened, t)
-        if flat is not None and flat != t:
+        yield from _changed(inverses_met, t)
+        for flat in _changed(products_opened, t):
             yield flat
             yield from filter(None, (_tried(lifted, flat), _tried(factored, flat)))
-        flat = _tried(opened, t)
-        for start in (t,) if flat is None or flat == t else (t, flat):
+        for start in (t, *_changed(opened, t)):
             for most, last in ((9, False), (1, False), (1, True)):
-                other = _tried(partial(sums_shared, most=most, last=last), start)
-                if other is not None and other != start:
-                    yield other
+                yield from _changed(partial(sums_shared, most=most, last=last), start)
 
     def _variants(self, t: v.Tensor | None, quotients: bool = False) -> Iterator[v.Tensor | None]:
         """A tensor with functions recognised, and as it is. Each tensor once."""
         if t is None or t.key in self.shapes:
             return
         self.shapes.add(t.key)
-        starts = [t]
-        if quotients or self.calls & _NAMED:
-            short = _tried(named, t)
-            if short is not None and short != t:
-                starts = [short, t]
+        starts = [*(_changed(named, t) if quotients or self.calls & _NAMED else ()), t]
         yield from starts
         if self.scalars > 1:
             for start in starts:
@@ -271,8 +261,7 @@ class _Search:
         for rule in _RULES:
             if rule.operators <= self.calls:
                 for start in starts:
-                    other = _tried(rule, start)
-                    if other is not None and other != start:
+                    for other in _changed(rule, start):
                         yield other
                         yield _tried(named, other)
         if "sigmoid" in self.calls or "exp" in self.calls:
@@ -345,6 +334,13 @@ def _size(t: v.Tensor) -> int:
     """Factors in a tensor and in its groups."""
     whole = [t, *(b.args[0] for b in v.groups_of(t))]
     return sum([len(m) + 1 for u in whole for m in u.terms])
+
+
+def _changed(change: Callable[[v.Tensor], Any], t: v.Tensor) -> Iterator[v.Tensor]:
+    """A rearrangement, where it is within the limit and another tensor; else nothing."""
+    found = _tried(change, t)
+    if found is not None and found != t:
+        yield found
 
 
 def _tried(change: Callable[[v.Tensor], Any], t: v.Tensor, tidy: bool = False) -> Any:
