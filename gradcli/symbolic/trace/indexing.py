@@ -205,19 +205,8 @@ def roll(x: Symbol, shifts: Any = 1, dims: Any = None) -> Symbol:
     return Symbol(t, tuple(axes))
 
 
-@operation("tril")
-def tril(x: Symbol, diagonal: int = 0) -> Symbol:
-    """Zeros above a diagonal: a product with ones on and below it, entry by entry."""
-    return _triangle(x, diagonal, False)
-
-
-@operation("triu")
-def triu(x: Symbol, diagonal: int = 0) -> Symbol:
-    """Zeros below a diagonal: as tril of the transpose."""
-    return _triangle(x, -diagonal, True)
-
-
 def _triangle(x: Symbol, k: int, turned: bool) -> Symbol:
+    """Zeros above a diagonal, a product with ones on and below it; ``turned``, of the transpose."""
     x = apart(x)
     a, b = x.axes[-2:]
     if a is None or b is None:
@@ -225,6 +214,10 @@ def _triangle(x: Symbol, k: int, turned: bool) -> Symbol:
     if turned:
         a, b = b, a
     return Symbol(v.distribute(x.tensor, v.factor(selectors.below(a[0], b[0], k), (a, b))), x.axes)
+
+
+operation("tril")(lambda x, diagonal=0: _triangle(x, diagonal, False))
+operation("triu")(lambda x, diagonal=0: _triangle(x, -diagonal, True))
 
 
 @operation("cumsum")

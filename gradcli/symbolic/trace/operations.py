@@ -7,7 +7,9 @@ which has local labels of the axes that stay and labels from ``GONE`` on for tho
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -31,30 +33,22 @@ from gradcli.symbolic.unsupported import no_closed_form
 # ---- Arithmetic ----------------------------------------------------------------------------------
 
 
-@operation("add")
-def add(x: Symbol, y: Symbol) -> Symbol:
-    """The sum over common labels; axes broadcast."""
-    (a, b), axes = aligned((x, y))
-    return Symbol(v.add(a, b), axes)
+def _entrywise(combine: Callable[[v.Tensor, v.Tensor], v.Tensor]) -> Any:
+    """What makes one of two tensors over common labels, where axes broadcast."""
+
+    def combined(x: Symbol, y: Symbol) -> Symbol:
+        (a, b), axes = aligned((x, y))
+        return Symbol(combine(a, b), axes)
+
+    return combined
 
 
-@operation("sub")
-def sub(x: Symbol, y: Symbol) -> Symbol:
-    """x + -1*y: a difference is a sum with a coefficient."""
-    return add(x, -y)
-
-
-@operation("neg")
-def neg(x: Symbol) -> Symbol:
-    """Every coefficient turned."""
-    return -x
-
-
-@operation("mul", "along")
-def mul(x: Symbol, y: Symbol) -> Symbol:
-    """The product entry by entry; axes broadcast."""
-    (a, b), axes = aligned((x, y))
-    return Symbol(v.mul(a, b), axes)
+# A difference is a sum with a coefficient, a quotient a product with an exponent.
+add = operation("add")(_entrywise(v.add))
+sub = operation("sub")(lambda x, y: add(x, -y))
+operation("neg")(lambda x: -x)
+mul = operation("mul", "along")(_entrywise(v.mul))
+div = operation("div")(_entrywise(lambda a, b: v.mul(a, v.power(b, Fraction(-1)))))
 
 
 @operation("add_scaled")
@@ -63,17 +57,7 @@ def add_scaled(x: Symbol, y: Symbol, alpha: Any = 1) -> Symbol:
     return add(x, mul(as_symbol(alpha), y))
 
 
-@operation("addcmul")
-def addcmul(x: Symbol, tensor1: Symbol, tensor2: Symbol, value: Any = 1) -> Symbol:
-    """x + value*tensor1*tensor2."""
-    return add_scaled(x, mul(tensor1, tensor2), value)
-
-
-@operation("div")
-def div(x: Symbol, y: Symbol) -> Symbol:
-    """x times y**-1: a quotient is a product with an exponent."""
-    (a, b), axes = aligned((x, y))
-    return Symbol(v.mul(a, v.power(b, Fraction(-1))), axes)
+operation("addcmul")(lambda x, y, z, value=1: add_scaled(x, mul(y, z), value))
 
 
 @operation("pow")
@@ -83,15 +67,8 @@ def pow(x: Symbol, y: Symbol) -> Symbol:
     if exponent is not None and abs(exponent) < 10**6 and exponent.denominator < 100:
         if not y.axes:
             return Symbol(v.power(x.tensor, exponent), x.axes)
-        (a, _), axes = aligned((x, y))
-        return Symbol(v.power(a, exponent), axes)
-    return _raised(x, y)
-
-
-def _raised(x: Symbol, y: Symbol) -> Symbol:
-    """x**y with a symbol in the exponent; the number in a sum of exponents is split off."""
-    (a, b), axes = aligned((x, y))
-    return Symbol(elementwise.powered(a, b), axes)
+        return _entrywise(lambda a, _: v.power(a, exponent))(x, y)
+    return _entrywise(elementwise.powered)(x, y)
 
 
 def _power(exponent: Fraction) -> Any:
@@ -148,39 +125,29 @@ def mean(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
     return Symbol(found, axes)
 
 
-def _count(x: Symbol, dim: Any) -> Symbol:
-    total = Symbol(v.UNIT)
-    for label in _reduced(x, dim, False)[0]:
-        total = mul(total, Symbol(v.size(label[0])))
-    return total
+def _count(labels: Sequence[Any]) -> v.Tensor:
+    """How many entries these labels run over."""
+    return functools.reduce(v.mul, (v.size(label[0]) for label in labels), v.UNIT)
 
 
-@operation("centred")
-def centred(x: Symbol, dim: Any = None) -> Symbol:
-    """x less its mean."""
-    return sub(x, mean(x, dim, True))
+centred = operation("centred")(lambda x, dim=None: sub(x, mean(x, dim, True)))
 
 
 @operation("var")
 def var(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
     """The mean square distance from the mean, over n - correction."""
-    apart = add(x, -mean(x, dim, True))
-    total = sum(Symbol(v.power(apart.tensor, Fraction(2)), apart.axes), dim, keepdim)
-    return div(total, add(_count(x, dim), -as_symbol(correction)))
+    total = sum(_power(Fraction(2))(centred(x, dim)), dim, keepdim)
+    return div(total, sub(Symbol(_count(_reduced(x, dim, False)[0])), as_symbol(correction)))
 
 
-@operation("std")
-def std(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
-    """The root of ``var``."""
-    return _power(Fraction(1, 2))(var(x, dim, correction, keepdim))
+operation("std")(lambda x, **options: _power(Fraction(1, 2))(var(x, **options)))
 
 
 @operation("norm")
 def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbol:
     """The root of a sum of squares, for p = 1 a sum of abs; see ``p_norm``."""
     if p in (2, "fro", None):
-        square = Symbol(v.power(x.tensor, Fraction(2)), x.axes)
-        return _power(Fraction(1, 2))(sum(square, dim, keepdim))
+        return _power(Fraction(1, 2))(sum(_power(Fraction(2))(x), dim, keepdim))
     if p == 1:
         return sum(call("abs", [x]), dim, keepdim)
     return p_norm(x, p, dim, keepdim)
@@ -273,16 +240,8 @@ def trace(x: Symbol) -> Symbol:
 # ---- Shapes --------------------------------------------------------------------------------------
 
 
-@operation("reverse_dims")
-def reverse_dims(x: Symbol) -> Symbol:
-    """``x.T``: all axes in reverse order."""
-    return x.T
-
-
-@operation("mT")
-def mT(x: Symbol) -> Symbol:
-    """The last two axes exchanged."""
-    return transpose(x, -2, -1)
+operation("reverse_dims")(lambda x: x.T)
+operation("mT")(lambda x: transpose(x, -2, -1))
 
 
 @operation("transpose")
@@ -366,7 +325,11 @@ def _end_of_sorted(name: str, x: Symbol, gone: list[Any]) -> v.Tensor | None:
     return v.contract(v.distribute(x.tensor, v.factor(picked, (gone[0],))), gone)
 
 
-def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
+def _over(name: str, x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The largest or smallest entry, or the product, over dimensions.
+
+    An extreme is x itself where it is the same along all of them, a product then a power.
+    """
     x = apart(x)
     gone, axes = _reduced(x, dim, keepdim)
     end = _end_of_sorted(name, x, gone)
@@ -380,10 +343,7 @@ def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
     v.refuse_hidden(free, name)
     missing = [label for label in gone if label not in free]
     if name == "prod" and missing:  # of one entry n times
-        count = v.UNIT
-        for label in missing:
-            count = v.mul(count, v.size(label[0]))
-        x = Symbol(elementwise.powered(x.tensor, count), x.axes)
+        x = Symbol(elementwise.powered(x.tensor, _count(missing)), x.axes)
         free = x.tensor.free()
     gone = [label for label in gone if label in free]
     if not gone:
@@ -396,33 +356,20 @@ def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
     return Symbol(v.factor(base, tuple(stay)), axes)
 
 
-@operation("amax")
-def amax(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-    """The largest entry over the dimensions; x itself where it is the same along all of them."""
-    return _over("amax", x, dim, keepdim)
-
-
-@operation("amin")
-def amin(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-    """The smallest entry over the dimensions; x itself where it is the same along all of them."""
-    return _over("amin", x, dim, keepdim)
+operation("amax")(functools.partial(_over, "amax"))
+operation("amin")(functools.partial(_over, "amin"))
 
 
 @operation("prod")
 def prod(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-    """The product over the dimensions: a power where x is the same along one of them.
-
-    Raises a fault (E0701) over several dimensions where one stays.
-    """
+    """Raises a fault (E0701) over several dimensions where one stays."""
     if 1 < len(normal_dims(dim, len(x.axes))) < len(x.axes):
         raise no_closed_form("`prod` over several dimensions, with one that stays")
     return _over("prod", x, dim, keepdim)
 
 
-@operation("prod_others")
-def prod_others(x: Symbol) -> Symbol:
-    """The product over what is left out: right where that is not 0."""
-    return div(prod(x, -1, True), x)
+# The product over what is left out: right where that is not 0.
+operation("prod_others")(lambda x: div(prod(x, -1, True), x))
 
 
 def p_norm(x: Symbol, p: Any, dim: Any, keepdim: bool) -> Symbol:
@@ -433,8 +380,7 @@ def p_norm(x: Symbol, p: Any, dim: Any, keepdim: bool) -> Symbol:
     if isinstance(p, str) or p == 0:
         raise no_closed_form(f"`norm` with p = {p}")
     exponent = Fraction(repr(p))
-    total = sum(Symbol(v.power(size.tensor, exponent), size.axes), dim, keepdim)
-    return Symbol(v.power(total.tensor, 1 / exponent), total.axes)
+    return _power(1 / exponent)(sum(_power(exponent)(size), dim, keepdim))
 
 
 # ---- Special functions of whole orders -----------------------------------------------------------
