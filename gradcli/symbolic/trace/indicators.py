@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
@@ -63,18 +64,6 @@ def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
     return x if max is None else call("minimum", [x, as_symbol(max)])
 
 
-@operation("xlogy")
-def xlogy(x: Any, y: Any) -> Symbol:
-    """x*log(y), 0 where x is 0."""
-    return _unless_zero(x, x * call("log", [y]))
-
-
-@operation("xlog1py")
-def xlog1py(x: Any, y: Any) -> Symbol:
-    """x*log1p(y), 0 where x is 0."""
-    return _unless_zero(x, x * call("log1p", [y]))
-
-
 def _unless_zero(x: Any, product: Symbol) -> Symbol:
     """A product, 0 where its factor x is: in a rule that is what arrives there, seldom 0."""
     if in_a_rule():
@@ -82,16 +71,8 @@ def _unless_zero(x: Any, product: Symbol) -> Symbol:
     return where(call("eq", [x, as_symbol(0)]), as_symbol(0), product)
 
 
-@operation("eq")
-def eq(x: Symbol, y: Symbol) -> Symbol:
-    """Whether two values are equal; see ``_equality``."""
-    return _equality("eq", x, y)
-
-
-@operation("ne")
-def ne(x: Symbol, y: Symbol) -> Symbol:
-    """Whether two values differ; see ``_equality``."""
-    return _equality("ne", x, y)
+operation("xlogy")(lambda x, y: _unless_zero(x, x * call("log", [y])))
+operation("xlog1py")(lambda x, y: _unless_zero(x, x * call("log1p", [y])))
 
 
 def _equality(name: str, x: Symbol, y: Symbol) -> Symbol:
@@ -120,3 +101,7 @@ def _equality(name: str, x: Symbol, y: Symbol) -> Symbol:
                 return Symbol(found, axes)
         ties.seen.add("kept")
     return Symbol(applied(name, (a, b)), axes)
+
+
+operation("eq")(partial(_equality, "eq"))
+operation("ne")(partial(_equality, "ne"))

@@ -7,6 +7,7 @@ what is left is the inverse of one base. ``tensor.product`` cancels inv(U) @ U.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 from gradcli.symbolic.expr import selectors
@@ -242,15 +243,12 @@ def inv(x: Symbol) -> Symbol:
     return Symbol(inverse(t, a, b), (a, b))
 
 
-def _determinant(name: str) -> Any:
-    def traced(x: Symbol) -> Symbol:
-        return _stack(name, x) if len(x.axes) > 2 else Symbol(of_matrix(name, *square(x, name)))
-
-    return traced
+def _determinant(name: str, x: Symbol) -> Symbol:
+    return _stack(name, x) if len(x.axes) > 2 else Symbol(of_matrix(name, *square(x, name)))
 
 
 for _name in ("det", "logdet", "logabsdet", "detsign"):
-    operation(_name)(_determinant(_name))
+    operation(_name)(partial(_determinant, _name))
 
 
 @operation("adjugate")
@@ -260,10 +258,7 @@ def adjugate(x: Symbol) -> Symbol:
     return mul(Symbol(scale.tensor, (*scale.axes, None, None)), inv(x))
 
 
-@operation("solve")
-def solve(x: Symbol, y: Symbol) -> Symbol:
-    """inv(x) @ y."""
-    return matmul(inv(x), y)
+operation("solve")(lambda x, y: matmul(inv(x), y))
 
 
 @operation("contract")

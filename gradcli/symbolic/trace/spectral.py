@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from gradcli.ops.operator import OPERATORS
@@ -39,48 +40,40 @@ def _whole(t: v.Tensor, a: v.Label, b: v.Label) -> tuple[v.Tensor, v.Label, v.La
     return t, a, b
 
 
-def _function(name: str) -> Any:
+def _function(name: str, x: Symbol) -> Symbol:
     """A function that turns with its square argument: f(x.T) is f(x).T."""
-
-    def traced(x: Symbol) -> Symbol:
-        t, a, b = _whole(*square(x, name))
-        found, places = v.settled("matrix", name, (t,), (a, b))
-        return Symbol(v.factor(found, places), (a, b))
-
-    return traced
+    t, a, b = _whole(*square(x, name))
+    found, places = v.settled("matrix", name, (t,), (a, b))
+    return Symbol(v.factor(found, places), (a, b))
 
 
-def _along(name: str) -> Any:
+def _along(name: str, *given: Symbol) -> Symbol:
     """A derivative along a matrix: a base over the two labels of each, which is linear.
 
     Its last argument is the derivative of the function itself, for what commutes with x.
     """
-    slope: Any = OPERATORS[name].slope
-
-    def traced(*given: Symbol) -> Symbol:
-        *fixed, y = given
-        inner = [_whole(*square(x, name)) for x in fixed]
-        args = [v.relabel(t, {a: (a[0], 0), b: (b[0], 1)}) for t, a, b in inner]
-        if args[0] == args[-1]:
-            f = slope(fixed[0])
-            args.append(v.relabel(f.tensor, {x: (x[0], i) for i, x in enumerate(f.axes)}))
-        y = apart(y)
-        if None in y.axes or len(y.axes) != 2:
-            raise no_closed_form(f"`{name}` of what is no square matrix")
-        i, j = y.axes
-        a, b = v.fresh(i[0]), v.fresh(j[0])  # type: ignore[index]
-        made = v.base("matrix", name, tuple(args), (a[0], b[0], a[0], b[0]))
-        along = v.factor(made, (a, b, i, j))  # type: ignore[arg-type]
-        return Symbol(v.contract(v.distribute(along, y.tensor), [i, j]), (a, b))  # type: ignore[list-item]
-
-    return traced
+    *fixed, y = given
+    inner = [_whole(*square(x, name)) for x in fixed]
+    args = [v.relabel(t, {a: (a[0], 0), b: (b[0], 1)}) for t, a, b in inner]
+    if args[0] == args[-1]:
+        slope: Any = OPERATORS[name].slope
+        f = slope(fixed[0])
+        args.append(v.relabel(f.tensor, {x: (x[0], i) for i, x in enumerate(f.axes)}))
+    y = apart(y)
+    if None in y.axes or len(y.axes) != 2:
+        raise no_closed_form(f"`{name}` of what is no square matrix")
+    i, j = y.axes
+    a, b = v.fresh(i[0]), v.fresh(j[0])  # type: ignore[index]
+    made = v.base("matrix", name, tuple(args), (a[0], b[0], a[0], b[0]))
+    along = v.factor(made, (a, b, i, j))  # type: ignore[arg-type]
+    return Symbol(v.contract(v.distribute(along, y.tensor), [i, j]), (a, b))  # type: ignore[list-item]
 
 
 for _op in list(OPERATORS.values()):
     if _op.slope is not None and _op.kind == "general":
-        operation(_op.name)(_along(_op.name))
+        operation(_op.name)(partial(_along, _op.name))
     elif _op.transposes and _op.core == "(n,n)->(n,n)" and _op.name not in OPERATION:
-        operation(_op.name)(_function(_op.name))
+        operation(_op.name)(partial(_function, _op.name))
 
 
 def _symmetric(x: Symbol, name: str, any_matrix: bool = True) -> tuple[v.Tensor, str]:
@@ -105,10 +98,7 @@ def cholesky(x: Symbol) -> Symbol:
     return _made("cholesky", t, n, n)
 
 
-@operation("eigvalsh")
-def eigvalsh(x: Symbol) -> Symbol:
-    """The eigenvalues of a symmetric matrix."""
-    return _made("eigvalsh", *_symmetric(x, "eigvalsh"))
+operation("eigvalsh")(lambda x: _made("eigvalsh", *_symmetric(x, "eigvalsh")))
 
 
 @operation("eigh_parts")
