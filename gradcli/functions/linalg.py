@@ -352,11 +352,10 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     if right.shape[-2] != m:
         said = f"input.size(-2) should match other.size({-1 if vector else -2})"
         raise bad_shape(f"torch.linalg.lstsq: {said}")
-    eps = float(np.finfo(A.dtype.numpy).eps)
     # "gels" takes A to be of full rank, and no rcond.
-    rtol = max(m, n) * eps if rcond is None or driver == "gels" else float(rcond)
-    if driver == "gelsd" and not 0 < rtol < 1:
-        rtol = eps
+    rtol = None if rcond is None or driver == "gels" else float(rcond)
+    if driver == "gelsd" and rtol is not None and not 0 < rtol < 1:
+        rtol = float(np.finfo(A.dtype.numpy).eps)
     solution = columnwise(_O["matmul"](pinv(A, rtol=rtol), right))
     rank = matrix_rank(A, rtol=rtol)
     residuals = of_its_own(_O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0)))

@@ -207,11 +207,13 @@ def _inside(u: Any, vh: Any, y: Any) -> Any:
 
 def _adjugate(x: Any) -> Any:
     _square("adjugate", x)
-    if x.shape[-2:] == (2, 2):
-        turned = np.swapaxes(x[..., ::-1, ::-1], -1, -2)
-        found = turned * (2 * np.eye(2, dtype=x.dtype, like=turned) - 1)
+    if x.shape[-1] in (2, 3):
+        m = _minors(x)
+        found = m[..., 0, 0]
+        if x.shape[-1] == 3:  # exact by entries, not beside the largest
+            found = found * m[..., 1, 1] - m[..., 0, 1] * m[..., 1, 0]
         finite = np.isfinite(x).all((-2, -1))[..., None, None]
-        return np.where(finite, found, x.dtype.type(np.nan))
+        return np.where(finite, _signed(found), x.dtype.type(np.nan))
     exact, inverse = _by_inverse(x)
     if (np.abs(x).max((-2, -1), initial=0) * inverse.max((-2, -1), initial=0) < 1e3).all():
         return exact
@@ -238,20 +240,33 @@ def _by_inverse(x: Any) -> tuple[Any, Any]:
         return inverse * det, np.where(kept, np.abs(inverse), np.inf)
 
 
-def _of_three(x: Any, y: Any) -> Any:
-    """The derivative along y by products of rows: exact by entries, not beside the largest."""
+def _minors(x: Any) -> Any:
+    """Matrices without each row i and column j, at [..., i, j]."""
+    at, kept = np.arange(x.shape[-1], like=x)[:, None], np.arange(x.shape[-1] - 1, like=x)
+    kept = kept + (kept >= at)
+    charge_shape((2, *x.shape, *kept.shape[1:], *kept.shape[1:]), x.itemsize)
+    return x[..., kept[:, None, :, None], kept[None, :, None, :]]
 
-    def crossed(a: Any, b: Any) -> Any:
-        return np.cross(np.roll(a, -1, -2), np.roll(b, -2, -2))
 
-    return np.swapaxes(crossed(x, y) + crossed(y, x), -1, -2)
+def _signed(of_minors: Any) -> Any:
+    """The adjugate with such minors, or what else is linear in them."""
+    at = np.arange(of_minors.shape[-1], like=of_minors)
+    signs = (1 - 2 * ((at + at[:, None]) % 2)).astype(of_minors.dtype)
+    return np.swapaxes(signs * of_minors, -1, -2)
+
+
+def _along_minors(x: Any, y: Any) -> Any:
+    """The derivative along y by that of each minor: what an entry does not depend on stays out,
+    however long a row of y is beside the others."""
+    slopes = np.swapaxes(_adjugate(_minors(x)), -1, -2) * _minors(y)
+    return _signed(slopes.sum((-2, -1)))
 
 
 def _adjugate_along(x: Any, y: Any) -> Any:
     if x.shape[-2:] == (2, 2):  # linear, whatever x is
         return _adjugate(y + np.zeros_like(x))
-    if x.shape[-2:] == (3, 3):
-        return _of_three(x, y)
+    if x.shape[-1] in range(3, 9):  # n**5 operations
+        return _along_minors(x, y)
     x, y, short = _equilibrated(x, y)
     u, s, vh, sign = _decomposed(x)
     e, p = _inside(u, vh, y), _without(s, 2)
@@ -262,7 +277,7 @@ def _adjugate_along(x: Any, y: Any) -> Any:
 
 def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
     if x.shape[-2:] == (3, 3):
-        return _of_three(y + np.zeros_like(x), z)
+        return _along_minors(y + np.zeros_like(x), z)
     x, y, z, short = _equilibrated(x, y, z)
     u, s, vh, sign = _decomposed(x)
     e, f, p = _inside(u, vh, y), _inside(u, vh, z), _without(s, 3)

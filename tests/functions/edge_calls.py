@@ -735,7 +735,7 @@ APART: tuple[tuple[str, str, str], ...] = (
     ),
     (r"log_ndtr", "curve", "-1 far below 0, where its quotient is 0 over 0"),
     (
-        r"logaddexp|logcumsumexp|cumprod|torch.prod|asinh|softsign|log\(torch.complex\(x\[0\]",
+        r"logaddexp|logcumsumexp|cumprod|torch.prod|asinh|softsign|(log|atanh?)\(torch.complex\(x\[0",
         "slope|curve",
         "infinities, NaN and huge numbers multiplied in another order",
     ),

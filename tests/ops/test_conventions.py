@@ -107,6 +107,14 @@ def test_slopes_of_inverses_where_squares_overflow_or_cancel():
     slopes = [torch.func.grad(torch.asinh)(torch.tensor(x)).item() for x in (1e30, 3e38)]
     np.testing.assert_allclose(slopes, [1e-30, 1 / 3e38], rtol=1e-6)
     assert torch.func.grad(torch.acosh)(torch.tensor(-1.0)) == math.inf
+    for function, pole in ((torch.atan, 1j), (torch.atanh, 1.0)):
+        for z in (pole + 3e-9 * (1 + 2j), 1e155 * (1 + 1j), 2e-9 + 1e-9j):
+            x = torch.tensor(z, dtype=torch.complex128, requires_grad=True)
+            (slope,) = torch.autograd.grad(function(x), x, torch.ones_like(x), create_graph=True)
+            (curve,) = torch.autograd.grad(slope, x, torch.ones_like(x))
+            want = -(pole**2) / (z - pole) / (z + pole)
+            found = np.conj([slope.item(), curve.item()])
+            np.testing.assert_allclose(found, [want, 2 * z * want**2 * pole**2], rtol=1e-14)
 
 
 def test_nan_makes_the_slopes_of_amax_and_amin_nan_but_goes_to_max_and_min():

@@ -270,6 +270,40 @@ def test_a_tolerance_for_each_matrix():
         torch.norm(pair, "nuc")
 
 
+@family("shape, dtype", product([(4, 3), (3, 5), (2, 3, 3)], ["float64", "complex128"]))
+def test_what_the_tolerance_of_pinv_drops_has_slopes(shape, dtype):
+    random = np.random.default_rng(5)
+
+    def drawn(*sizes):
+        imaginary = 1j * random.normal(size=sizes) if dtype == "complex128" else 0.0
+        return random.normal(size=sizes) + imaginary
+
+    *batch, m, n = shape
+    left, right = (np.linalg.qr(drawn(*batch, k, 3))[0] for k in (m, n))
+    for values in ((2.0, 2.0, 0.6), (3.0, 0.5, 0.5), (1.0, 0.3, 0.0)):
+        x = (left * values) @ np.conj(np.swapaxes(right, -1, -2))
+        t = torch.tensor(drawn(*shape))
+
+        def kept(at):
+            return torch.linalg.pinv(at, rtol=0.4)
+
+        step = 1e-4 * t.numpy()
+        ahead, behind = (kept(torch.tensor(x + sign * step)).numpy() for sign in (1, -1))
+        (found,) = torch.func.jvp(kept, (torch.tensor(x),), (t,))[1:]
+        assert np.allclose(found.numpy(), (ahead - behind) / 2e-4, rtol=1e-6, atol=1e-6)
+        at = torch.tensor(x, requires_grad=True)
+        assert torch.autograd.gradcheck(kept, (at,), check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(kept, (at,))
+
+
+def test_a_least_squares_solution_of_lower_rank_has_slopes():
+    a = torch.tensor([[2.0, 1.0], [1.0, 0.8], [0.3, 0.4]], dtype=torch.float64, requires_grad=True)
+    b = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    assert torch.linalg.lstsq(a, b, rcond=0.2, driver="gelsy").rank == 1
+    solved = lambda x: torch.linalg.lstsq(x, b, rcond=0.2).solution  # noqa: E731
+    assert torch.autograd.gradcheck(solved, (a,))
+
+
 def test_one_size_for_transforms_of_several_dimensions():
     x = torch.arange(12.0).view(3, 4)
     for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn"):

@@ -332,6 +332,19 @@ def test_small_entries_of_an_adjugate_stay_exact_beside_another_matrix(other):
     np.testing.assert_allclose(OPERATORS["adjugate"](np.stack([graded, other]))[0], alone, 1e-13)
 
 
+@family("n", (3, 4, 6))
+def test_second_slopes_of_a_determinant_are_minors_whatever_the_scales(n):
+    random = np.random.default_rng(n)
+    scales = 10.0 ** random.integers(-6, 7, size=(2, n))
+    x = random.normal(size=(n, n)) * scales[0][:, None] * scales[1]
+    found = torch.func.hessian(torch.linalg.det)(torch.tensor(x)).numpy()
+    for i, j, k, m in np.ndindex(n, n, n, n):
+        rows, columns = ([a for a in range(n) if a not in gone] for gone in ((i, k), (j, m)))
+        sign = np.sign(k - i) * np.sign(m - j) * (-1) ** (i + j + k + m)
+        want = sign * np.linalg.det(x[np.ix_(rows, columns)]) if sign else 0.0
+        np.testing.assert_allclose(found[i, j, k, m], want, 1e-10)
+
+
 def test_what_was_solved_has_a_derivative_though_the_transpose_has_a_zero_pivot():
     x = gradcli.tensor([[1.0, 2, 3], [4, 5, 6], [5, 7, 9]], dtype=gradcli.float64)
     x, b = x.requires_grad_(), gradcli.tensor([1.0, 2, 3], dtype=gradcli.float64)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.conversion import conj
+from gradcli.ops.conversion import conj, real
 from gradcli.ops.cupy_compat import on_host
 from gradcli.ops.decompositions.packing import matrix_shape, mH
 from gradcli.ops.decompositions.svd import singular
@@ -26,8 +26,10 @@ from gradcli.ops.kinds import general
 from gradcli.ops.linalg import _square, inv, times_powers
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator
+from gradcli.ops.piecewise import where
 from gradcli.ops.products import matmul
-from gradcli.ops.shape import expand, mT
+from gradcli.ops.reduction import sum
+from gradcli.ops.shape import diagonal, expand, mT, unsqueeze
 
 
 def _pinv(x: Any, rtol: Any = None, atol: Any = 0.0) -> Any:
@@ -60,16 +62,56 @@ def _pinv_jvp(tx: Any, x: Any, out: Any) -> Any:
     return second + third - first
 
 
+def _cut(rtol: Any, atol: Any) -> bool:
+    return rtol is not None or not isinstance(atol, (int, float)) or atol != 0
+
+
+def _across(times: Callable[[Any, Any], Any], t: Any, p: Any, x: Any) -> Any:
+    """What of the slope of p.H along t joins columns that p keeps with rows that a tolerance drops.
+
+    In singular vectors, with s kept and d dropped, the entries (t + (d / s) t.H) / (s**2 - d**2):
+    the w = p.H p (t - t p x + p.H t.H rest + w rest.H rest), where ``rest`` is what is dropped of
+    x. Doubling sums it: Smith, SIAM J. Appl. Math. 16 (1968). With ``times`` the product of
+    matrices from behind, what joins rows kept with columns dropped.
+    """
+    rest = x
+    for _ in range(2):  # once leaves the rounding of x p, which a small s is no larger than
+        rest = rest - matmul(x, matmul(p, rest))
+        rest = rest - matmul(matmul(rest, p), x)
+    left, right = times(mH(p), p), times(mH(rest), rest)
+    found = times(left, t - times(times(t, p), x) + times(times(mH(p), mH(t)), rest))
+    for _ in range(52):  # gaps down to rounding
+        size = unsqueeze(real(sum(diagonal(left), -1, True)), -1)
+        size = where(size == 0, 1.0, size)  # their squares stay within the floats
+        left, right = left / size, right * size
+        raw = getattr(right, "array", right)
+        if isinstance(raw, np.ndarray) and not np.any(np.abs(raw) > 1e-40):
+            break
+        found = found + times(times(left, found), right)
+        left, right = matmul(left, left), matmul(right, right)
+    return found
+
+
+def _cut_slope(t: Any, x: Any, p: Any) -> Any:
+    """The derivative of p.H along t where a tolerance drops values: its own transpose."""
+    behind = _across(lambda a, b: matmul(b, a), t, p, x)
+    return behind + _across(matmul, t, p, x) - matmul(matmul(mH(p), mH(t)), mH(p))
+
+
 pinv = general(
     "pinv",
     _pinv,
-    lambda g, x, out: conj(_pinv_vjp(conj(g), x, out)),
-    jvp=_pinv_jvp,
+    lambda g, x, out, rtol, atol: conj(
+        _cut_slope(mT(g), x, out) if _cut(rtol, atol) else _pinv_vjp(conj(g), x, out)
+    ),
+    jvp=lambda tx, x, out, rtol, atol: (
+        mH(_cut_slope(tx, x, out)) if _cut(rtol, atol) else _pinv_jvp(tx, x, out)
+    ),
     aliases=("pinverse",),
     grad_name="LinalgPinvBackward0",
     refuses={"half": "linalg.pinv: expected a tensor of float, double, cfloat or cdouble types"},
     doc="The Moore-Penrose inverse: singular values up to rtol times the largest count as 0.",
-    edges="at constant rank",
+    edges="without a tolerance at constant rank",
     core="(m,n)->(n,m)",
     transposes=True,
     numpy="np.linalg.pinv({0})",
