@@ -310,7 +310,9 @@ class Compiled:
         before, taken, shown = outside.prints(saved), transformed.taken, transformed.shown
         try:
             within = Transform(self.function, records=what == "jvp")  # as the engine's own is
-            with np.errstate(all="ignore"), no_collection(), transforming(within):
+            # What NumPy warns of, or raises, in the function it is to tell of in every run.
+            told = np.errstate(all="raise", under="ignore")
+            with told, no_collection(), transforming(within):
                 entry = _compiled(self.function, what, arrays)
             if transformed.shown > shown:
                 raise NotTraceable("a tensor's text")

@@ -100,6 +100,8 @@ class Trace:
         state = current()
         if state.inference:
             raise NotTraceable("inference mode, whose results no rule may save")
+        if state.saving:
+            raise NotTraceable("hooks on what graphs save")
         if recorded is None:
             recorded = state.grad or self.forward
         out = Value(self, shape, dtype, example=example)

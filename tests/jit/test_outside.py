@@ -10,6 +10,7 @@ import builtins
 import collections
 import contextlib
 import copy
+import dataclasses
 import enum
 import functools
 import operator
@@ -82,6 +83,12 @@ class B#: k = 2.0 $class D#: k = 3.0 $class C#(B#): pass | C#.k | C#.__bases__ =
 p# = functools.partial(abs); p#.k = 2.0 | p#.k | p#.k = 3.0 | 0
 k# = 10**5000; q# = [k#] | k# % 7 + q#[0] % 9 | q#[0] = k# = k# + 1 | 0
 d# = defaultdict(lambda: 2.0) | d#.default_factory() | d#.default_factory = lambda: 3.0 | 0
+h# = functools.partial(pow, 2.0) | h#(2) | h#.__setstate__((h#.func, (3.0,), {}, {})) | 0
+class C#: p = property(lambda _: 2.0) $o# = C#() | o#.p | C#.p.__init__(lambda _: 3.0) | 0
+class P#(functools.partial): __call__ = lambda _: q#[0] $q# = [2]; h# = P#(abs) | h#() | q#[0] = 3|0
+class M#(types.ModuleType): k = property(lambda _: q#[0]) $q# = [2]; m# = M#('') | m#.k |q#[0] = 3|0
+C# = make_dataclass('C', [('k', int, 2)]) | C#().k * C#.k | C#.__init__.__defaults__ = (3,) | 0
+C# = types.new_class('C#'); C#.k = 2.0 | C#.k | C#.k = 3.0 | 0
 class C#: pass | len(C#.__name__) | C#.__name__ = 'another' | 0
 def h#(): return 2.0 | len(h#.__name__) | h#.__name__ = 'another' | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
@@ -107,7 +114,7 @@ class World:
             "gradcli": gradcli, "np": np, "cache": functools.cache, "__name__": "of_the_user",
             "functools": functools, "operator": operator, "types": types,
             "Enum": enum.Enum, "closing": contextlib.closing,
-            "defaultdict": collections.defaultdict,
+            "defaultdict": collections.defaultdict, "make_dataclass": dataclasses.make_dataclass,
         }  # fmt: skip
         exec("\n".join([*lines, f"def f(x): return x * x * ({terms})"]), self.names)
         self.changes = [change for part in parts for change in part[2].split(";")]
@@ -171,15 +178,83 @@ def test_tangents_where_nothing_is_recorded():
     assert "x0" in c.code(1.5, of="jvp")
 
 
-def test_texts_of_tensors_by_the_options_in_force():
-    weight = gradcli.ones(1) / 3
-    c = gradcli.compile(lambda x: x * len(str(weight)))
-    assert [c(1.0) for _ in range(3)] == [16.0] * 3
-    gradcli.set_printoptions(precision=8)
+@pytest.mark.parametrize(
+    ("library", "text"),
+    [(gradcli, str), (np, str), (np, lambda w: f"{w}"), (np, lambda w: "%s" % w)],  # noqa: UP031
+)
+def test_texts_by_the_options_in_force(library, text):
+    weight = (library.ones(1) / 3).astype("float64") if library is np else gradcli.ones(1) / 3
+    c, of = gradcli.compile(lambda x: x * len(text(weight))), eager.RUN["value"]
+    wanted = [c(1.0) for _ in range(3)]
+    library.set_printoptions(precision=3)
     try:
-        assert c(1.0) == 20.0
+        assert c(1.0) == of(c.function, [1.0], False) != wanted[0]
     finally:
-        gradcli.set_printoptions(profile="default")
+        library.set_printoptions(precision=4 if library is gradcli else 8)
+    assert wanted == [c(1.0)] * 3
+
+
+def test_what_is_set_for_all_of_numpy_is_set_in_every_run():
+    def function(x):
+        np.seterr(over="ignore")
+        np.set_printoptions(precision=6)
+        return x * 2
+
+    before, precision = np.geterr(), np.get_printoptions()["precision"]
+    c = gradcli.compile(function)
+    try:
+        for _ in range(4):
+            np.seterr(over="warn")
+            np.set_printoptions(precision=5)
+            assert c(1.5) == 3.0
+            assert np.geterr()["over"] == "ignore" and np.get_printoptions()["precision"] == 6
+    finally:
+        np.seterr(**before)
+        np.set_printoptions(precision=precision)
+
+
+def test_what_numpy_raises_where_it_is_asked_to():
+    scale = np.zeros(1)
+    c = gradcli.compile(lambda x: x * float(np.minimum(1 / scale, 2.0)[0]))
+    with np.errstate(divide="ignore"):
+        assert [c(1.5) for _ in range(3)] == [3.0] * 3
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        c(1.5)
+
+
+@pytest.mark.parametrize(
+    "register",
+    [
+        lambda m: m.register_full_backward_hook(lambda m, given, out: (given[0] * 5,)),
+        lambda m: m.register_full_backward_pre_hook(lambda m, out: (out[0] * 5,)),
+        lambda _: gradcli.nn.modules.module.register_module_full_backward_hook(
+            lambda m, given, out: (given[0] * 5,)
+        ),
+    ],
+)
+@pytest.mark.parametrize("what", ["gradient", "jacobian", "hvp"])
+def test_hooks_of_modules_on_the_way_back(register, what):
+    layer = gradcli.nn.Tanh()
+    c = gradcli.compile(lambda x: (layer(x) * x).sum())
+    given = [np.ones(2)] * (2 if what == "hvp" else 1)
+    for _ in range(3):
+        c._run(what, given)
+    handle = register(layer)
+    try:
+        want = flatten(eager.RUN[what](c.function, given, False))[0][-1]
+        for _ in range(3):
+            np.testing.assert_allclose(flatten(c._run(what, given))[0][-1], want)
+    finally:
+        handle.remove()
+
+
+def test_hooks_on_what_is_saved_inside_see_it():
+    def function(x):
+        with gradcli.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t * 2):
+            return x * x
+
+    c = gradcli.compile(function)
+    assert [c.value_and_grad(1.5) for _ in range(3)] == [(2.25, (6.0,))] * 3
 
 
 def test_parameters_that_are_kept_for_a_block():
