@@ -215,7 +215,7 @@ class Compiled:
     def _passes(self, inputs: tuple, recorded: bool = False) -> bool:
         """Whether results are values of a transform around, or (``recorded``) have a graph."""
         given = [x for x in inputs if isinstance(x, Tensor)]
-        return any(x.__gradcli_rank__ > 1 for x in given) or bool(
+        return any(x.__gradcli_rank__ > 1 or (recorded and x._flips) for x in given) or bool(
             (recorded or transformed.by)
             and current().grad
             and (any(x.edge is not None for x in given) or self._rests() or self._look().records)
@@ -233,7 +233,12 @@ class Compiled:
         key, args, tensors = _prepared(what, inputs)
 
         def engine() -> Any:
-            return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
+            # The function may look at a tensor, or write to it.
+            given = [
+                a if not isinstance(x, Tensor) else x if what == "value" else x.detach()
+                for x, a in zip(inputs, args, strict=True)
+            ]
+            return eager.RUN[what](eager.with_tensors(self.function), given, tensors)
 
         if self._rests():
             return engine()
@@ -388,7 +393,7 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
 
 def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     count = len(arrays) // 2 if what in ("jvp", "hvp") else len(arrays)
-    trace = Trace(forward=what == "jvp")
+    trace = Trace(forward=what == "jvp", records=what != "value")
     # The engine records nothing for a value or a tangent, which a function may see.
     traced = Traced(function, arrays[:count], trace, recorded=what not in ("value", "jvp"))
     inputs = traced.inputs

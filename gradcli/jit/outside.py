@@ -45,7 +45,7 @@ _TELLING = frozenset((
     "get_printoptions", "attrgetter", "methodcaller", "format", "format_map", "__getattribute__",
     "__subclasses__", "__name__", "__qualname__", "__doc__", "closing", "is_anomaly_enabled",
     "is_anomaly_check_nan_enabled", "is_warn_always_enabled", "getbufsize", "setbufsize",
-    "seterr", "seterrcall", "set_printoptions",
+    "seterr", "seterrcall", "set_printoptions", "flags",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
 _TEXTS = frozenset(map(id, (str, repr, ascii, np.array_str, np.array_repr, np.array2string)))

@@ -89,6 +89,7 @@ class P#(functools.partial): __call__ = lambda _: q#[0] $q# = [2]; h# = P#(abs) 
 class M#(types.ModuleType): k = property(lambda _: q#[0]) $q# = [2]; m# = M#('') | m#.k |q#[0] = 3|0
 C# = make_dataclass('C', [('k', int, 2)]) | C#().k * C#.k | C#.__init__.__defaults__ = (3,) | 0
 C# = types.new_class('C#'); C#.k = 2.0 | C#.k | C#.k = 3.0 | 0
+a# = np.ones(2) | 2.0 if a#.flags.writeable else 3.0 | a#.flags.writeable = False | 0
 class C#: pass | len(C#.__name__) | C#.__name__ = 'another' | 0
 def h#(): return 2.0 | len(h#.__name__) | h#.__name__ = 'another' | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
@@ -359,6 +360,57 @@ def test_what_another_thread_writes_during_a_trace_stays(monkeypatch):
     monkeypatch.setattr(module, "_compiled", compiled)
     assert [c(1.0), c(1.0), c(1.0)] == [2.0, 5.0, 5.0]
     assert weight.tolist() == [2.0, 2.0] and log == [1]
+
+
+def _of_graph():
+    return gradcli.tensor([1.0, 2.0], requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "factor"),
+    [
+        (_of_graph, lambda x: 2 if x.requires_grad else 3),
+        (lambda: _of_graph() * 2, lambda x: 2 if x.is_leaf else 3),
+        (lambda: _of_graph() * 2, lambda x: 2 if x.grad_fn is None else 3),
+        (lambda: _of_graph()[1:].detach(), lambda x: 2 if x._base is None else 3),
+        (lambda: gradcli.ones(3)[1:], lambda x: 2 if x._base is None else 3),
+        (lambda: gradcli.ones(2), lambda x: 2 if x.is_inference() else 3),
+        (gradcli.inference_mode()(lambda: gradcli.ones(2)), lambda x: 2 if x.is_inference() else 3),
+        (lambda: gradcli.tensor([1j]).conj(), lambda x: 2 if x.is_conj() else 3),
+        (lambda: gradcli.tensor([1j]).conj().imag, lambda x: 2 if x.is_neg() else 3),
+    ],
+)
+@pytest.mark.parametrize("mode", [gradcli.enable_grad, gradcli.no_grad, gradcli.inference_mode])
+def test_what_a_function_sees_of_a_tensor(make, factor, mode):
+    x = make()
+    c = gradcli.compile(lambda x: x * factor(x))
+    with mode():
+        want = c.function(x)
+        for _ in range(3):
+            assert gradcli.equal(c(x), want) and c(x).requires_grad == want.requires_grad
+
+
+def test_writes_to_a_tensor_that_was_given_are_seen():
+    x, w = gradcli.tensor([1.0, 2.0]), _of_graph()
+    saved = (w * x).sum()
+    gradcli.compile(lambda x: x.add_(1).sum())(x)
+    assert x.tolist() == [2.0, 3.0] and x._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        saved.backward()
+
+
+def test_what_is_recorded_where_nothing_else_is():
+    @gradcli.compile
+    def c(x):
+        with gradcli.enable_grad():
+            return x * x
+
+    x = _of_graph()
+    with gradcli.no_grad():
+        found = [c(x) for _ in range(3)]
+    for y in found:
+        assert gradcli.autograd.grad(y.sum(), x)[0].tolist() == [2.0, 4.0]
+    assert [c(3.0) for _ in range(3)] == [9.0] * 3
 
 
 @pytest.mark.parametrize("given", [[1.0, 2.0], (gradcli.ones(1),), {"a": 1.0}, "3", None, range(3)])
