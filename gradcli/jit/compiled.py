@@ -25,7 +25,7 @@ from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
-from gradcli.jit.outside import Outside, put_back
+from gradcli.jit.outside import Outside, is_own, put_back
 from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Trace, Traced
 from gradcli.jit.unroll import unroll
@@ -215,7 +215,7 @@ class Compiled:
     def _passes(self, inputs: tuple, recorded: bool = False) -> bool:
         """Whether results are values of a transform around, or (``recorded``) have a graph."""
         given = [x for x in inputs if isinstance(x, Tensor)]
-        return any(x.__gradcli_rank__ > 1 or (recorded and x._flips) for x in given) or bool(
+        return any(x.__gradcli_rank__ > 1 for x in given) or bool(
             (recorded or transformed.by)
             and current().grad
             and (any(x.edge is not None for x in given) or self._rests() or self._look().records)
@@ -240,7 +240,7 @@ class Compiled:
             ]
             return eager.RUN[what](eager.with_tensors(self.function), given, tensors)
 
-        if self._rests():
+        if self._rests() or (tensors and any(map(_of_its_own, inputs))):
             return engine()
         outside = self._look()
         if key not in outside.entries:
@@ -354,6 +354,12 @@ def compile(function: Callable[..., Any]) -> Compiled:
         (28.0, (array([ 0.,  4.,  8., 12.]),))
     """
     return Compiled(function)
+
+
+def _of_its_own(x: Any) -> bool:
+    """Whether an input is a tensor of a user's class, or one whose memory holds other numbers."""
+    usual = x.__class__ is Tensor or not isinstance(x, Tensor)
+    return not usual and (x._flips or is_own(x.__class__))
 
 
 def _paired(what: str, inputs: Any, along: Any) -> tuple:

@@ -113,7 +113,7 @@ class Outside:
                 elif isinstance(thing, types.BuiltinFunctionType):
                     self._call(thing)
                 elif isinstance(thing, type):
-                    scopes += [c for c in thing.__mro__ if _own(c)]
+                    scopes += [c for c in thing.__mro__ if is_own(c)]
                     self._stack.append(type(thing))
                     if any("register_forward_hook" in vars(c) for c in thing.__mro__):
                         self._of_all_modules()
@@ -197,7 +197,7 @@ class Outside:
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""
         self._stack.append(held)
-        if isinstance(held, type) and _own(held):
+        if isinstance(held, type) and is_own(held):
             self._stack += self._making(held)
 
     def _making(self, cls: type) -> list[Any]:
@@ -365,7 +365,7 @@ def _lasts(module: Any) -> bool:
     return known and module != "numpy.random"
 
 
-def _own(cls: type) -> bool:
+def is_own(cls: type) -> bool:
     """Whether a class is a user's: made by a function of Python's, it may be said to be of that
     one's module, where it does not stand."""
     if not _lasts(cls.__module__):

@@ -399,6 +399,14 @@ def test_writes_to_a_tensor_that_was_given_are_seen():
         saved.backward()
 
 
+def test_methods_of_a_users_class_of_tensors():
+    cls = type("cls", (gradcli.Tensor,), {"sin": lambda self: self * 100})
+    x = gradcli.ones(2).as_subclass(cls)
+    c = gradcli.compile(lambda x: x.sin())
+    assert [c(x).tolist() for _ in range(3)] == [[100.0, 100.0]] * 3
+    assert [c(gradcli.zeros(2)).tolist() for _ in range(3)] == [[0.0, 0.0]] * 3
+
+
 def test_what_is_recorded_where_nothing_else_is():
     @gradcli.compile
     def c(x):
