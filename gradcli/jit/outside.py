@@ -343,7 +343,12 @@ class Outside:
                 if saved is not None and isinstance(group, list | dict | set):
                     saved.append((group, group.copy()))
                 parts += [len(group), *(v if v.__class__ is str else None for v in group)]
-                stack += [(v, depth + 1) for v in group if v.__class__ is not str]
+                others = [v for v in group if v.__class__ is not str]
+                if isinstance(group, dict | set | frozenset) and any(
+                    isinstance(v, Tensor) for v in others
+                ):
+                    return None, kept  # a tensor that was given may be one of the keys
+                stack += [(v, depth + 1) for v in others]
                 stack += [(v, depth + 1) for v in group.values()] if isinstance(group, dict) else []
         return (None if len(parts) > _MANY else parts), kept
 

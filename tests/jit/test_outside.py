@@ -346,6 +346,15 @@ def test_asking_for_the_code_changes_nothing():
     assert log == [1.0]
 
 
+@pytest.mark.parametrize("among", [lambda x: {x: 1}, lambda x: {x}, lambda x: frozenset([x])])
+def test_a_tensor_that_is_a_key_outside(among):
+    x = gradcli.ones(2)
+    known = among(x)
+    c = gradcli.compile(lambda y: y * (2 if y in known else 3))
+    for _ in range(3):
+        assert c(x).tolist() == [2.0, 2.0] and c(gradcli.ones(2)).tolist() == [3.0, 3.0]
+
+
 def test_what_another_thread_writes_during_a_trace_stays(monkeypatch):
     weight, log = gradcli.ones(2), []
     c = gradcli.compile(lambda x: (weight * x).sum() + len(log))
