@@ -25,7 +25,7 @@ from gradcli.engine.tensor.tensor import constant
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
-from gradcli.jit.outside import Outside, put_back
+from gradcli.jit.outside import Outside, is_own, put_back
 from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Trace, Traced
 from gradcli.jit.unroll import unroll
@@ -233,9 +233,14 @@ class Compiled:
         key, args, tensors = _prepared(what, inputs)
 
         def engine() -> Any:
-            return eager.RUN[what](eager.with_tensors(self.function), args, tensors)
+            # The function may look at a tensor, or write to it.
+            given = [
+                a if not isinstance(x, Tensor) else x if what == "value" else x.detach()
+                for x, a in zip(inputs, args, strict=True)
+            ]
+            return eager.RUN[what](eager.with_tensors(self.function), given, tensors)
 
-        if self._rests():
+        if self._rests() or (tensors and any(map(_of_its_own, inputs))):
             return engine()
         outside = self._look()
         if key not in outside.entries:
@@ -310,7 +315,9 @@ class Compiled:
         before, taken, shown = outside.prints(saved), transformed.taken, transformed.shown
         try:
             within = Transform(self.function, records=what == "jvp")  # as the engine's own is
-            with np.errstate(all="ignore"), no_collection(), transforming(within):
+            # What NumPy warns of, or raises, in the function it is to tell of in every run.
+            told = np.errstate(all="raise", under="ignore")
+            with told, no_collection(), transforming(within):
                 entry = _compiled(self.function, what, arrays)
             if transformed.shown > shown:
                 raise NotTraceable("a tensor's text")
@@ -347,6 +354,12 @@ def compile(function: Callable[..., Any]) -> Compiled:
         (28.0, (array([ 0.,  4.,  8., 12.]),))
     """
     return Compiled(function)
+
+
+def _of_its_own(x: Any) -> bool:
+    """Whether an input is a tensor of a user's class, or one whose memory holds other numbers."""
+    usual = x.__class__ is Tensor or not isinstance(x, Tensor)
+    return not usual and (x._flips or is_own(x.__class__))
 
 
 def _paired(what: str, inputs: Any, along: Any) -> tuple:
@@ -386,7 +399,7 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
 
 def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     count = len(arrays) // 2 if what in ("jvp", "hvp") else len(arrays)
-    trace = Trace(forward=what == "jvp")
+    trace = Trace(forward=what == "jvp", records=what != "value")
     # The engine records nothing for a value or a tangent, which a function may see.
     traced = Traced(function, arrays[:count], trace, recorded=what not in ("value", "jvp"))
     inputs = traced.inputs

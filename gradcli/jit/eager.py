@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.grad_mode import current, set_grad_enabled
 from gradcli.engine.tensor.tensor import constant
 from gradcli.transforms import forward, func, reverse
 from gradcli.transforms.tree import over
@@ -21,6 +21,10 @@ def with_tensors(function: Callable) -> Callable:
     """``function`` with tensors in place of the Python numbers among its results."""
     numbered = partial(over, lambda v: constant(v) if isinstance(v, Number) else v)
     return lambda *args: numbered(function(*args))
+
+
+def _tensor(given: Any) -> Tensor:
+    return given if isinstance(given, Tensor) else constant(given)
 
 
 def plain(value: Any, tensors: bool) -> Any:
@@ -39,15 +43,19 @@ def plain(value: Any, tensors: bool) -> Any:
 
 
 def value(function: Callable, args: list, tensors: bool) -> Any:
-    """The function's value."""
-    with no_grad():
-        result = function(*map(constant, args))
-    return over(lambda v: plain(v, tensors), result)
+    """The function's value; of tensors it may have a graph, where the function makes one."""
+    with set_grad_enabled(tensors and current().grad):
+        result = function(*map(_tensor, args))
+
+    def found(v: Any) -> Any:
+        return v if tensors and getattr(v, "grad_fn", None) else plain(v, tensors)
+
+    return over(found, result)
 
 
 def _by_floats(function: Callable, args: Sequence[Any]) -> tuple[Callable, list[int], list[Tensor]]:
     """The function of those arguments that have derivatives, and which they are."""
-    given = [a if isinstance(a, Tensor) else constant(a) for a in args]
+    given = [_tensor(a) for a in args]
     places = [i for i, t in enumerate(given) if t.dtype.differentiable]
 
     def by(*values: Any) -> Any:
@@ -72,7 +80,7 @@ def gradient(function: Callable, args: list, tensors: bool) -> tuple:
 
 def hessian(function: Callable, args: list, tensors: bool) -> Any:
     """The second derivatives: one array, or a tuple of tuples of blocks."""
-    primals = [constant(a) for a in args]
+    primals = [_tensor(a) for a in args]
 
     def gradient_by(i: int) -> Callable:
         def by(*values: Any) -> Any:
@@ -91,14 +99,14 @@ def hessian(function: Callable, args: list, tensors: bool) -> Any:
 
 def jacobian(function: Callable, args: list, tensors: bool) -> Any:
     """The first derivatives: one array, or a tuple with one for each argument."""
-    found = reverse.jacobian(function, tuple(constant(a) for a in args))
+    found = reverse.jacobian(function, tuple(_tensor(a) for a in args))
     blocks = tuple(plain(block, tensors) for block in found)
     return blocks[0] if len(args) == 1 else blocks
 
 
 def jvp(function: Callable, args: list, tensors: bool) -> tuple:
     """The value and its tangent."""
-    given = tuple(constant(a) for a in args)
+    given = tuple(_tensor(a) for a in args)
     half = len(given) // 2
     found, tangent = forward.jvp(function, given[:half], given[half:])
     return tuple(over(lambda v: plain(v, tensors), tree) for tree in (found, tangent))
@@ -106,7 +114,7 @@ def jvp(function: Callable, args: list, tensors: bool) -> tuple:
 
 def hvp(function: Callable, args: list, tensors: bool) -> tuple:
     """The value and the Hessian times the vectors."""
-    given = [constant(a) for a in args]
+    given = [_tensor(a) for a in args]
     half = len(given) // 2
     out, leaves, _ = reverse.value_and_vjp(function, given[:half])
     reverse.scalar_only(out)

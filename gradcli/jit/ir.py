@@ -78,8 +78,10 @@ class Value(Operand):
 
     @property
     def _base(self) -> Value | None:
-        """What it is made a view of by one step."""
-        made = self.source
+        """What it is made a view of by one step. Raises NotTraceable for what was given: that may
+        be a view of something."""
+        if (made := self.source) is None and self.const is None:
+            raise NotTraceable("a tensor's _base")
         return made.args[0] if made and getattr(made.op, "moves", "") == "view" else None
 
     def detach(self) -> Value:
@@ -102,7 +104,7 @@ class Value(Operand):
     write = admit = refusing("a write in place")
     item = tolist = numpy = each_of = pick_from = put_at = refusing("a value's number")
     __float__ = __int__ = __index__ = __gradcli_like__ = item
-    stride = storage_offset = strided = viewed = item
+    stride = storage_offset = strided = viewed = is_inference = item
     __format__ = __repr__ = refusing("a value's text")
     __array__ = refusing("a value as a NumPy array")
     array = property(refusing("something that reads a value's numbers"))

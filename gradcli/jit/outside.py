@@ -44,9 +44,12 @@ _TELLING = frozenset((
     "savetxt", "savez", "savez_compressed", "genfromtxt", "fromfile", "tofile", "memmap", "geterr",
     "get_printoptions", "attrgetter", "methodcaller", "format", "format_map", "__getattribute__",
     "__subclasses__", "__name__", "__qualname__", "__doc__", "closing", "is_anomaly_enabled",
-    "is_anomaly_check_nan_enabled", "is_warn_always_enabled", "getbufsize",
+    "is_anomaly_check_nan_enabled", "is_warn_always_enabled", "getbufsize", "setbufsize",
+    "seterr", "seterrcall", "set_printoptions", "flags",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
+_TEXTS = frozenset(map(id, (str, repr, ascii, np.array_str, np.array_repr, np.array2string)))
+"""What writes an array of NumPy's as its print options say."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
 _MAKING = frozenset(("__init__", "__new__", "__post_init__"))
 _UNSAID = frozenset(("forward", "keys", "_missing_"))
@@ -110,11 +113,12 @@ class Outside:
                 elif isinstance(thing, types.BuiltinFunctionType):
                     self._call(thing)
                 elif isinstance(thing, type):
-                    scopes += [c for c in thing.__mro__ if _own(c)]
+                    scopes += [c for c in thing.__mro__ if is_own(c)]
                     self._stack.append(type(thing))
                     if any("register_forward_hook" in vars(c) for c in thing.__mro__):
                         self._of_all_modules()
                 elif isinstance(thing, types.ModuleType):
+                    self._stack.append(type(thing))
                     if thing.__name__ not in sys.stdlib_module_names:
                         scopes += [] if _lasts(thing.__name__) else [thing]
                     elif not _lasts(thing.__name__):
@@ -139,6 +143,8 @@ class Outside:
                             self._stack += self._making(scope)
         if self._stack:
             self.reason = _TOO_MUCH
+        if not _TEXTS.isdisjoint(self._seen):
+            self._of_texts()
         if any("grad" in name or name == "step" for name in self._words - {"gradcli"}):
             self.grads = True
             self.held = [(thing, self._print(thing)[0]) for thing, _ in self.held]
@@ -151,7 +157,10 @@ class Outside:
     def _read(self, f: types.FunctionType) -> None:
         """Note the variables of ``f``, and the names in its code."""
         # Its own variables stay; a user's function may say the module of what it wraps.
-        known = _lasts(f.__module__) and _lasts(f.__globals__.get("__name__"))
+        # What is made of a text, by ``make_dataclass``, is a user's too.
+        known = _lasts(f.__module__) and _lasts(f.__globals__.get("__name__")) and (
+            f.__code__.co_filename != "<string>"
+        )  # fmt: skip
         if known and f.__name__ in _TELLING:
             self.reason = f"a call of {f.__name__}"
         for cell, held in cells_of(f):
@@ -164,6 +173,7 @@ class Outside:
             self.read[id(f), name] = partial(getattr, f), getattr(f, name)
         self._stack += [part for part in (f.__defaults__, f.__kwdefaults__, vars(f)) if part]
         words = [name for code in codes_of(f.__code__) for name in code.co_names]
+        self._stack += [str for code in codes_of(f.__code__) if _formats(code)]
         does = next((why for code in codes_of(f.__code__) for why in _does(code, f.__code__)), "")
         called = (f"a call of {name}" for name in words if name in _TELLING)
         self.reason = next(called, does or self.reason)
@@ -187,7 +197,7 @@ class Outside:
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""
         self._stack.append(held)
-        if isinstance(held, type) and _own(held):
+        if isinstance(held, type) and is_own(held):
             self._stack += self._making(held)
 
     def _making(self, cls: type) -> list[Any]:
@@ -208,7 +218,12 @@ class Outside:
         if isinstance(thing, np.ufunc) and not thing.types[0].strip("O->"):
             self.reason = "a function of Python's that NumPy calls"
         if isinstance(thing, partial | property | staticmethod | classmethod | slice):
-            self._stack += [getattr(thing, name, None) for name in _HOLDING]
+            self._note(cls)
+            for name in _HOLDING:
+                held = getattr(thing, name, None)
+                self._stack.append(held)
+                if held is not None:  # ``__setstate__`` and a second ``__init__`` change it
+                    self.read[id(thing), name] = partial(getattr, thing), held
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH
@@ -217,6 +232,15 @@ class Outside:
         self._kept += parts
         for part in parts:
             self._note(part if isinstance(part, _CODE) else type(part))
+
+    def _of_texts(self) -> None:
+        """Note how NumPy prints arrays."""
+        options = np.get_printoptions()
+
+        def now(_: str) -> Any:
+            return options if np.get_printoptions() == options else None
+
+        self.read[id(np), "printoptions"] = now, options
 
     def _of_all_modules(self) -> None:
         """Note the hooks that every module runs, and whether ``cached()`` keeps values."""
@@ -234,7 +258,7 @@ class Outside:
             for (_, name), (read, held) in self.read.items():
                 if read(name) is not held:
                     return True
-        except ValueError:  # of a cell that is empty now
+        except (ValueError, AttributeError):  # of a cell that is empty now, of what was deleted
             return True
         return any([*scope] != names for scope, names in self.names) or any(
             self._print(thing)[0] != held for thing, held in self.held
@@ -319,7 +343,12 @@ class Outside:
                 if saved is not None and isinstance(group, list | dict | set):
                     saved.append((group, group.copy()))
                 parts += [len(group), *(v if v.__class__ is str else None for v in group)]
-                stack += [(v, depth + 1) for v in group if v.__class__ is not str]
+                others = [v for v in group if v.__class__ is not str]
+                if isinstance(group, dict | set | frozenset) and any(
+                    isinstance(v, Tensor) for v in others
+                ):
+                    return None, kept  # a tensor that was given may be one of the keys
+                stack += [(v, depth + 1) for v in others]
                 stack += [(v, depth + 1) for v in group.values()] if isinstance(group, dict) else []
         return (None if len(parts) > _MANY else parts), kept
 
@@ -341,11 +370,13 @@ def _lasts(module: Any) -> bool:
     return known and module != "numpy.random"
 
 
-def _own(cls: type) -> bool:
-    """Whether a class is a user's; one made where no module's name is says ``builtins``."""
-    return not _lasts(cls.__module__) or (
-        cls.__module__ == "builtins" and cls.__flags__ & _HEAP > 0
-    )
+def is_own(cls: type) -> bool:
+    """Whether a class is a user's: made by a function of Python's, it may be said to be of that
+    one's module, where it does not stand."""
+    if not _lasts(cls.__module__):
+        return True
+    made = cls.__flags__ & _HEAP and cls.__module__.partition(".")[0] not in ("gradcli", "numpy")
+    return bool(made) and getattr(sys.modules.get(cls.__module__), cls.__name__, None) is not cls
 
 
 @lru_cache(maxsize=4096)
@@ -370,6 +401,15 @@ def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
         ):
             found.append(f"a write to {name}")
     return found
+
+
+@lru_cache(maxsize=4096)
+def _formats(code: types.CodeType) -> bool:
+    """Whether ``code`` makes a text without the name of a function for that."""
+    return not {"__str__", "__repr__"}.isdisjoint(code.co_names) or any(
+        step.opname.startswith("FORMAT_") or step.argrepr in ("%", "%=")
+        for step in dis.get_instructions(code)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -42,13 +42,14 @@ class Trace:
 
     longest = LONGEST
 
-    def __init__(self, forward: bool = False) -> None:
+    def __init__(self, forward: bool = False, records: bool = True) -> None:
         self.tape: list[Any] = []
         self.noted: list[Instruction] = []  # all of it, of the blocks of a program too
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.inputs: list[Value] = []
         self.numbers: set[Value] = set()  # which are Python numbers, weak in promotion
         self.forward = forward  # whether tangents are to pass, as they do where gradients are off
+        self.records = records  # whether what is recorded comes out as derivatives
 
     def input(self, array: Any) -> Value:
         """A value for one argument of the traced function."""
@@ -100,6 +101,10 @@ class Trace:
         state = current()
         if state.inference:
             raise NotTraceable("inference mode, whose results no rule may save")
+        if state.saving:
+            raise NotTraceable("hooks on what graphs save")
+        if state.grad and not self.records:
+            raise NotTraceable("gradients that are turned on, of which a value has none")
         if recorded is None:
             recorded = state.grad or self.forward
         out = Value(self, shape, dtype, example=example)

@@ -10,6 +10,7 @@ import builtins
 import collections
 import contextlib
 import copy
+import dataclasses
 import enum
 import functools
 import operator
@@ -82,6 +83,13 @@ class B#: k = 2.0 $class D#: k = 3.0 $class C#(B#): pass | C#.k | C#.__bases__ =
 p# = functools.partial(abs); p#.k = 2.0 | p#.k | p#.k = 3.0 | 0
 k# = 10**5000; q# = [k#] | k# % 7 + q#[0] % 9 | q#[0] = k# = k# + 1 | 0
 d# = defaultdict(lambda: 2.0) | d#.default_factory() | d#.default_factory = lambda: 3.0 | 0
+h# = functools.partial(pow, 2.0) | h#(2) | h#.__setstate__((h#.func, (3.0,), {}, {})) | 0
+class C#: p = property(lambda _: 2.0) $o# = C#() | o#.p | C#.p.__init__(lambda _: 3.0) | 0
+class P#(functools.partial): __call__ = lambda _: q#[0] $q# = [2]; h# = P#(abs) | h#() | q#[0] = 3|0
+class M#(types.ModuleType): k = property(lambda _: q#[0]) $q# = [2]; m# = M#('') | m#.k |q#[0] = 3|0
+C# = make_dataclass('C', [('k', int, 2)]) | C#().k * C#.k | C#.__init__.__defaults__ = (3,) | 0
+C# = types.new_class('C#'); C#.k = 2.0 | C#.k | C#.k = 3.0 | 0
+a# = np.ones(2) | 2.0 if a#.flags.writeable else 3.0 | a#.flags.writeable = False | 0
 class C#: pass | len(C#.__name__) | C#.__name__ = 'another' | 0
 def h#(): return 2.0 | len(h#.__name__) | h#.__name__ = 'another' | 0
 def h#(v): return abs(v) | h#(-2.0) | abs = lambda v: 5.0 | 0
@@ -107,7 +115,7 @@ class World:
             "gradcli": gradcli, "np": np, "cache": functools.cache, "__name__": "of_the_user",
             "functools": functools, "operator": operator, "types": types,
             "Enum": enum.Enum, "closing": contextlib.closing,
-            "defaultdict": collections.defaultdict,
+            "defaultdict": collections.defaultdict, "make_dataclass": dataclasses.make_dataclass,
         }  # fmt: skip
         exec("\n".join([*lines, f"def f(x): return x * x * ({terms})"]), self.names)
         self.changes = [change for part in parts for change in part[2].split(";")]
@@ -171,15 +179,83 @@ def test_tangents_where_nothing_is_recorded():
     assert "x0" in c.code(1.5, of="jvp")
 
 
-def test_texts_of_tensors_by_the_options_in_force():
-    weight = gradcli.ones(1) / 3
-    c = gradcli.compile(lambda x: x * len(str(weight)))
-    assert [c(1.0) for _ in range(3)] == [16.0] * 3
-    gradcli.set_printoptions(precision=8)
+@pytest.mark.parametrize(
+    ("library", "text"),
+    [(gradcli, str), (np, str), (np, lambda w: f"{w}"), (np, lambda w: "%s" % w)],  # noqa: UP031
+)
+def test_texts_by_the_options_in_force(library, text):
+    weight = (library.ones(1) / 3).astype("float64") if library is np else gradcli.ones(1) / 3
+    c, of = gradcli.compile(lambda x: x * len(text(weight))), eager.RUN["value"]
+    wanted = [c(1.0) for _ in range(3)]
+    library.set_printoptions(precision=3)
     try:
-        assert c(1.0) == 20.0
+        assert c(1.0) == of(c.function, [1.0], False) != wanted[0]
     finally:
-        gradcli.set_printoptions(profile="default")
+        library.set_printoptions(precision=4 if library is gradcli else 8)
+    assert wanted == [c(1.0)] * 3
+
+
+def test_what_is_set_for_all_of_numpy_is_set_in_every_run():
+    def function(x):
+        np.seterr(over="ignore")
+        np.set_printoptions(precision=6)
+        return x * 2
+
+    before, precision = np.geterr(), np.get_printoptions()["precision"]
+    c = gradcli.compile(function)
+    try:
+        for _ in range(4):
+            np.seterr(over="warn")
+            np.set_printoptions(precision=5)
+            assert c(1.5) == 3.0
+            assert np.geterr()["over"] == "ignore" and np.get_printoptions()["precision"] == 6
+    finally:
+        np.seterr(**before)
+        np.set_printoptions(precision=precision)
+
+
+def test_what_numpy_raises_where_it_is_asked_to():
+    scale = np.zeros(1)
+    c = gradcli.compile(lambda x: x * float(np.minimum(1 / scale, 2.0)[0]))
+    with np.errstate(divide="ignore"):
+        assert [c(1.5) for _ in range(3)] == [3.0] * 3
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        c(1.5)
+
+
+@pytest.mark.parametrize(
+    "register",
+    [
+        lambda m: m.register_full_backward_hook(lambda m, given, out: (given[0] * 5,)),
+        lambda m: m.register_full_backward_pre_hook(lambda m, out: (out[0] * 5,)),
+        lambda _: gradcli.nn.modules.module.register_module_full_backward_hook(
+            lambda m, given, out: (given[0] * 5,)
+        ),
+    ],
+)
+@pytest.mark.parametrize("what", ["gradient", "jacobian", "hvp"])
+def test_hooks_of_modules_on_the_way_back(register, what):
+    layer = gradcli.nn.Tanh()
+    c = gradcli.compile(lambda x: (layer(x) * x).sum())
+    given = [np.ones(2)] * (2 if what == "hvp" else 1)
+    for _ in range(3):
+        c._run(what, given)
+    handle = register(layer)
+    try:
+        want = flatten(eager.RUN[what](c.function, given, False))[0][-1]
+        for _ in range(3):
+            np.testing.assert_allclose(flatten(c._run(what, given))[0][-1], want)
+    finally:
+        handle.remove()
+
+
+def test_hooks_on_what_is_saved_inside_see_it():
+    def function(x):
+        with gradcli.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t * 2):
+            return x * x
+
+    c = gradcli.compile(function)
+    assert [c.value_and_grad(1.5) for _ in range(3)] == [(2.25, (6.0,))] * 3
 
 
 def test_parameters_that_are_kept_for_a_block():
@@ -270,6 +346,15 @@ def test_asking_for_the_code_changes_nothing():
     assert log == [1.0]
 
 
+@pytest.mark.parametrize("among", [lambda x: {x: 1}, lambda x: {x}, lambda x: frozenset([x])])
+def test_a_tensor_that_is_a_key_outside(among):
+    x = gradcli.ones(2)
+    known = among(x)
+    c = gradcli.compile(lambda y: y * (2 if y in known else 3))
+    for _ in range(3):
+        assert c(x).tolist() == [2.0, 2.0] and c(gradcli.ones(2)).tolist() == [3.0, 3.0]
+
+
 def test_what_another_thread_writes_during_a_trace_stays(monkeypatch):
     weight, log = gradcli.ones(2), []
     c = gradcli.compile(lambda x: (weight * x).sum() + len(log))
@@ -284,6 +369,65 @@ def test_what_another_thread_writes_during_a_trace_stays(monkeypatch):
     monkeypatch.setattr(module, "_compiled", compiled)
     assert [c(1.0), c(1.0), c(1.0)] == [2.0, 5.0, 5.0]
     assert weight.tolist() == [2.0, 2.0] and log == [1]
+
+
+def _of_graph():
+    return gradcli.tensor([1.0, 2.0], requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "factor"),
+    [
+        (_of_graph, lambda x: 2 if x.requires_grad else 3),
+        (lambda: _of_graph() * 2, lambda x: 2 if x.is_leaf else 3),
+        (lambda: _of_graph() * 2, lambda x: 2 if x.grad_fn is None else 3),
+        (lambda: _of_graph()[1:].detach(), lambda x: 2 if x._base is None else 3),
+        (lambda: gradcli.ones(3)[1:], lambda x: 2 if x._base is None else 3),
+        (lambda: gradcli.ones(2), lambda x: 2 if x.is_inference() else 3),
+        (gradcli.inference_mode()(lambda: gradcli.ones(2)), lambda x: 2 if x.is_inference() else 3),
+        (lambda: gradcli.tensor([1j]).conj(), lambda x: 2 if x.is_conj() else 3),
+        (lambda: gradcli.tensor([1j]).conj().imag, lambda x: 2 if x.is_neg() else 3),
+    ],
+)
+@pytest.mark.parametrize("mode", [gradcli.enable_grad, gradcli.no_grad, gradcli.inference_mode])
+def test_what_a_function_sees_of_a_tensor(make, factor, mode):
+    x = make()
+    c = gradcli.compile(lambda x: x * factor(x))
+    with mode():
+        want = c.function(x)
+        for _ in range(3):
+            assert gradcli.equal(c(x), want) and c(x).requires_grad == want.requires_grad
+
+
+def test_writes_to_a_tensor_that_was_given_are_seen():
+    x, w = gradcli.tensor([1.0, 2.0]), _of_graph()
+    saved = (w * x).sum()
+    gradcli.compile(lambda x: x.add_(1).sum())(x)
+    assert x.tolist() == [2.0, 3.0] and x._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        saved.backward()
+
+
+def test_methods_of_a_users_class_of_tensors():
+    cls = type("cls", (gradcli.Tensor,), {"sin": lambda self: self * 100})
+    x = gradcli.ones(2).as_subclass(cls)
+    c = gradcli.compile(lambda x: x.sin())
+    assert [c(x).tolist() for _ in range(3)] == [[100.0, 100.0]] * 3
+    assert [c(gradcli.zeros(2)).tolist() for _ in range(3)] == [[0.0, 0.0]] * 3
+
+
+def test_what_is_recorded_where_nothing_else_is():
+    @gradcli.compile
+    def c(x):
+        with gradcli.enable_grad():
+            return x * x
+
+    x = _of_graph()
+    with gradcli.no_grad():
+        found = [c(x) for _ in range(3)]
+    for y in found:
+        assert gradcli.autograd.grad(y.sum(), x)[0].tolist() == [2.0, 4.0]
+    assert [c(3.0) for _ in range(3)] == [9.0] * 3
 
 
 @pytest.mark.parametrize("given", [[1.0, 2.0], (gradcli.ones(1),), {"a": 1.0}, "3", None, range(3)])

@@ -17,6 +17,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.custom_function.function import Function
 from gradcli.engine.record.composite import in_graph
 from gradcli.engine.source_location import warn
+from gradcli.functions.overloads import is_tensor
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -122,7 +123,7 @@ def _tensors(out: Any) -> Iterator[Any]:
     work = [out]
     while work:
         value = work.pop()
-        if isinstance(value, Tensor):
+        if is_tensor(value):
             yield value
         elif isinstance(value, tuple | list):
             work += reversed(value)
@@ -158,7 +159,7 @@ class _Watch:
     def outputs(self, out: Any) -> Any:
         """The results through the identity; its node sees their gradients first."""
         values = out if isinstance(out, tuple) else (out,)
-        if not any(isinstance(v, Tensor) for v in values):
+        if not any(map(is_tensor, values)):
             warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of "
                 f"Tensors but received {type(out)}"
@@ -210,7 +211,7 @@ def _as_many(changed: Any, values: Sequence[Any], hook: str, what: str) -> tuple
 def _through(values: tuple) -> tuple[tuple, Any, list[int]]:
     """Values, the tensors among them through the identity; its node, None where none is recorded;
     and the places of the tensors."""
-    places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
+    places = [i for i, v in enumerate(values) if is_tensor(v)]
     if not any(values[i].requires_grad for i in places):
         return values, None, []
     passed = BackwardHookFunction.apply(*[values[i] for i in places])
