@@ -142,14 +142,30 @@ def test_gradients_lead_through_lists(text):
     assert gradient(text) == pytest.approx(slopes, rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize("line", [
-    "a[0] = x", "a.fill(x)", "a += [x, 1]", "a[:] = [x, 1]",
+@pytest.mark.parametrize("line, slopes", [
+    ("a[0] = x", [1, 0]), ("a.fill(x)", [1, 1]), ("a += [x, 1]", [1, 0]), ("a[:] = [2*x, x]", [2, 1]),
+    ("a[::-1][0] = x", [0, 1]), ("r = a[1:]\na[1] = x*x\na[:1] = r", [4, 4]),
+    ("a.reshape(2, 1)[1, 0] = x\na[1] *= x", [0, 4]), ("np.asarray(a)[0] = x", [1, 0]),
+    ("for row in a.reshape(2, 1):\n    row += x", [1, 1]), ("a.T[1:] = x", [0, 1]),
+    ("a[:] = x\na[1:] *= a[:1]", [1, 4]), ("a[:] = x, 1\na[[0, 1]] = a[::-1]", [0, 1]),
+    ("a[:] = x, 1\na[1:] = a[:1]\na += a[::-1]", [2, 2]),
 ])  # fmt: skip
-def test_an_array_takes_no_number_out_of_a_graph(line):
+def test_an_array_leads_gradients_from_where_it_is_written_to(line, slopes):
     text = f"import numpy as np\na = np.zeros(2)\n{line}\na"
-    with pytest.raises(Fault) as fault:
-        prepare(text, "file").run({"x": gradcli.tensor(2.0, requires_grad=True)})
-    assert fault.value.code == "E0404"
+    x = gradcli.tensor(2.0, requires_grad=True)
+    out = prepare(text, "file").run({"x": x}).value
+    assert [gradcli.autograd.grad(one, x, retain_graph=True, allow_unused=True,
+                                  materialize_grads=True)[0].item() for one in out] == slopes
+    with pytest.raises(Fault) as fault:  # where it would share its memory with tensors, as PyTorch
+        prepare(f"import torch\n{text}", "file").run({"x": x})
+    assert fault.value.code in ("E0404", "E0409")
+
+
+def test_a_write_to_an_array_that_a_gradient_reads_is_refused():
+    for line in ("c[0] = 5", "c += 1", "c.sort()", "c[1:][0] = 2", "np.add(c, 1, out=c)", "c.fill(2)"):
+        with pytest.raises(Fault) as fault:
+            gradient(f"c = np.array([2.0, 1]); s = (x*c*y).sum(); {line}; s")
+        assert fault.value.code == "E0402"
 
 
 def test_lists_in_transforms_and_writes_to_what_is_stacked():
