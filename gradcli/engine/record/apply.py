@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import current
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, placed_number
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.composite import in_float32
@@ -389,6 +389,17 @@ def stamp(node: Node, inputs: Sequence[Any]) -> None:
         numbers.append(0 if meta is None else meta.version.number)
     if any(numbers):
         more(node).versions = (*numbers, 0)
+    if mode.rebinds and any(map(_may_change, node.saved)):
+        node.saved = tuple([
+            wrap(a.array.copy(), a.dtype, a.edge) if _may_change(a) else a for a in node.saved
+        ])  # fmt: skip
+
+
+def _may_change(saved: Any) -> bool:
+    """Whether a saved value is a part of an array of a program without tensors, or was written to:
+    what is written there next, row by row, shall leave what was saved as it is."""
+    meta = getattr(saved, "meta", None)
+    return meta is not None and not saved._flips and (meta.base is not None or meta.version.number)
 
 
 def saves_inference() -> RuntimeFault:
