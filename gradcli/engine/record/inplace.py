@@ -374,9 +374,9 @@ def read_first(target: Any, value: Any, apart: bool = False) -> Any:
     where they share memory, as NumPy reads all of it first. Raises RuntimeFault (E0409)."""
     if not mode.rebinds:
         overlap(target, value, apart=apart)
-    elif isinstance(target, Plain) and isinstance(value, Plain) and value is not target:
-        if owner_of(target.own_array()) is owner_of(value.own_array()):
-            return OPERATORS["clone"](value)
+    elif value is not target and isinstance(value, Plain) and isinstance(target, Plain):
+        shared = owner_of(target.own_array()) is owner_of(value.own_array())
+        return OPERATORS["clone"](value) if shared else value
     return value
 
 

@@ -123,7 +123,7 @@ def _leads(a: NumpyArray, value: Any) -> bool:
     base = a if a.meta is None or a.meta.base is None else a.meta.base
     for one in (base, a, *views_of(base)):
         if one.__class__ is NumpyArray:
-            one.__class__ = Tensor
+            one.__class__ = Tensor  # type: ignore[assignment]
     return True
 
 
@@ -309,7 +309,8 @@ attributes.CALL[NumpyArray] = {
     "sort": lambda self, axis=-1: (self.array.sort(axis), self._written())[0],
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
     "fill": lambda self, value: self.__setitem__(Ellipsis, value),
-    "view": lambda self: array_of(self.array.view(), (self,)), "dot": by_numpy(np.dot, MEANINGS["dot"]),
+    "view": lambda self: array_of(self.array.view(), (self,)),
+    "dot": by_numpy(np.dot, MEANINGS["dot"]),
 }  # fmt: skip
 ATTRIBUTES: dict[str, Callable[[NumpyArray], Any]] = {
     "shape": lambda a: tuple(a.array.shape), "ndim": lambda a: a.array.ndim,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import random
 
@@ -843,3 +845,37 @@ def test_a_view_of_an_array_that_was_written_to_is_copied():
     u = gradcli.tensor([1.0, 2.0, 3.0], requires_grad=True)
     prepare(text, "file").run({"u": u}).value.backward()
     assert u.grad.tolist() == [0, 18, 0]
+
+
+@family("text", [
+    "d = {x: 1, y: 2}\nprint(d[x*1], d.get(2.0), (x + 1 - 1) in d, len({x, x*1, y, 2.0}))",
+    "d = {}\nd[x] = 1\nd[2.0] += 2\nd[(x, y)] = 3\nprint(d[2], d[(2.0, y*1)], len(d), d.pop(x))",
+    "s = {x, y, 7}\ns.add(x*1)\ns.discard(y + 0)\nprint(sum(s), x in s, s & {2.0} == {x}, y in s)",
+    "import numpy as np\na = np.array([2.0, 2.0, 3.0])\nd = {a[0]: 1}\nprint(d[x], len(set(a)))",
+    "from collections import Counter\nprint(Counter([x, y, x*1]).most_common(1)[0][1])",
+    "import functools\nn = [0]\n@functools.cache\ndef f(t):\n    n[0] += 1\n    return t\n"
+    "f(x)\nf(x*1)\nprint(n)",
+])  # fmt: skip
+def test_numbers_are_keys_by_their_value(text):
+    names = {"print": print, "x": np.float64(2.0), "y": np.float64(3.0)}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(text, names)
+    given = {name: gradcli.tensor(names[name], dtype=gradcli.float64) for name in "xy"}
+    assert ran(text, **given)[0] == printed.getvalue()
+
+
+def test_a_key_leads_a_gradient_to_one_value():
+    given = [gradcli.tensor(v, requires_grad=True) for v in (2.0, 2.0, 3.0)]
+    x, y, z = given
+    text = "s = {x, z, x}\nt = 0\nfor v in s:\n    t += v*v\nt*({x: z}[x] + (x in {2.0}))"
+    ran(text, x=x, y=y, z=z)[1].value.backward()
+    assert [v.grad and v.grad.item() for v in given] == [16, None, 37]
+    for text in ("{x, y}", "{x: 1}.get(y)", "{(x, 1): 2}[y, 1]"):
+        assert fault(text, x=x, y=y).code == "E0303"
+    text = "import functools\n@functools.cache\ndef f(t):\n    return t*t\nf(x)*f(y)*f(2.0)"
+    ran(text, x=x, y=y)[1].value.backward()
+    assert y.grad.item() == 4 * 4 * 4
+    for text in ("d = {u: 1}", "u in {1.0}", "{((x, 1), 2)}"):
+        assert fault(text, u=gradcli.tensor([1.0, 2.0]), x=x).code == "E0303"
+    with pytest.raises(Fault, match="is no key"):
+        gradcli.func.jvp(lambda t: ran("{x: x}[x]", x=t)[1].value, (x,), (x,))
