@@ -197,7 +197,8 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
             if not (fills or copies) or (source.is_complex() and not self.is_complex()):
                 if source.dtype is not self.dtype:  # a shape that does not fit comes first
                     set_item(self.detach().clone(), index, source.detach())
-                one_type(self, value)  # what fills a mask is cast to what is there
+                if not mode.rebinds:  # as NumPy casts
+                    one_type(self, value)  # what fills a mask is cast to what is there
                 if not any(p.__class__ is int for p in parts):
                     value = read_first(self, value, apart=True)
         one_truth = all(p.dtype == np.bool_ and not p.ndim for p in picks)  # written by a view

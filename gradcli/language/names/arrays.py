@@ -408,8 +408,11 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
         found[name].__wrapped__ = meaning  # has the parameters
     found.update({f.__name__: _made(f) for f in (factories.eye, factories.arange)})
     found["linspace"] = _made(factories.linspace)
+    found.update({f.__name__: _spaced(f) for f in (np.logspace, np.geomspace)})
+    found.update({f.__name__: _indices(f) for f in (np.tril_indices, np.triu_indices)})
+    found.update(identity=found["eye"], empty_like=found["zeros_like"], around=found["round"])
     found.update(empty=_filled(0.0), zeros=_filled(0.0), ones=_filled(1.0))
-    return found | {f.__name__: f for f in (array, asarray, copy, full)}
+    return found | {f.__name__: f for f in (array, asarray, copy, full, full_like)}
 
 
 def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
@@ -452,6 +455,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     return OPERATORS["clone"](OPERATORS["expand"](value, sizes))
 
 
+def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """``np.full_like``: of the shape and type of ``a``."""
+    like = a if argument_checks.rank_of(a) else array(a)
+    return full(tuple(like.shape), fill_value, like.dtype if dtype is None else dtype)
+
+
 def _filled(value: float) -> Callable:
     return lambda shape, dtype=dtypes.float64: full(shape, value, dtype)
 
@@ -470,6 +479,26 @@ def _made(make: Callable) -> Callable:
             options["dtype"] = _element_type(options["dtype"]) or options["dtype"]
         with dtypes.default_dtype(dtypes.float64):
             return array_of(make(*args, **options).array)
+
+    return named(call, make.__name__)
+
+
+def _spaced(make: Callable) -> Callable:
+    """So many numbers between two."""
+
+    def call(start: Any, stop: Any, num: int = 50, **options: Any) -> Any:
+        charge(8 * num)
+        return array_of(make(_plain(start), _plain(stop), num, **_options(options)))
+
+    return named(call, make.__name__)
+
+
+def _indices(make: Callable) -> Callable:
+    """The places of a triangle."""
+
+    def call(n: int, k: int = 0, m: int | None = None) -> Any:
+        charge(20 * n * (n if m is None else m))
+        return array_of(make(n, k, m))
 
     return named(call, make.__name__)
 
