@@ -339,7 +339,8 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     f.__name__: composed(f)
     for f in (
         percentile, append, delete, pad, interp, convolve, polyval, copyto, fill_diagonal, ndim,
-        shape, size, array_split, flatnonzero, std, var, median, nanmedian, average, ptp, cumsum, cumprod, sort, repeat, split, transpose,
+        shape, size, array_split, flatnonzero, std, var, median, nanmedian, average, ptp, cumsum,
+        cumprod, sort, repeat, split, transpose,
         dot, cross, histogram, round, select, nonzero, where, equal, gradient, meshgrid,
         conj, flip, fliplr, flipud, rot90, diag,
     )

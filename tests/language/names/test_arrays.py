@@ -51,7 +51,8 @@ def given(args, make):
 
 OF_OTHER_THINGS = {
     "arange", "broadcast_to", "dsplit", "einsum", "empty", "eye", "full", "identity", "interp",
-    "isnat", "linspace", "moveaxis", "ones", "swapaxes", "tril_indices", "triu_indices", "unravel_index", "zeros",
+    "isnat", "linspace", "moveaxis", "ones", "swapaxes", "tril_indices", "triu_indices",
+    "unravel_index", "zeros",
 }  # fmt: skip
 WITHOUT_VALUES = {"copyto", "empty_like", "fill_diagonal", "finfo", "geomspace", "logspace"}
 FUNCTIONS = sorted(
