@@ -315,7 +315,7 @@ def test_a_number_read_of_an_array_is_no_view_of_it(text):
 @family("text", [
     "y.sort()\ny[0]", "def f(y):\n    y.fill(2)\n    return y\nf(y)[0]", "y.std()", "y.var()*2",
     "f = y.std\nf()", "getattr(y, 'var')()", "np.stack([y, y]).max(axis=0)[0]",
-    "z = x*np.array([2.0, 1.0])\nz.sort()\nz[0]",
+    "z = x*np.array([2.0, 1.0])\nz.sort()\nz[0]", "x.std()", "np.sin(x.var())",
 ])  # fmt: skip
 def test_methods_that_arrays_have_otherwise_give_no_other_number(text):
     x = gradcli.tensor(2.0, requires_grad=True)
@@ -879,3 +879,12 @@ def test_a_key_leads_a_gradient_to_one_value():
         assert fault(text, u=gradcli.tensor([1.0, 2.0]), x=x).code == "E0303"
     with pytest.raises(Fault, match="is no key"):
         gradcli.func.jvp(lambda t: ran("{x: x}[x]", x=t)[1].value, (x,), (x,))
+
+
+@family("text", ["(x > 0) + (y > 0)", "a = x > 0\nb = y > 0\na += b\na", "sum([x > 0, y > 0])"])
+def test_truths_of_numbers_add_up_as_pythons(text):
+    for x, y in ((1.0, 2.0), (1.0, -2.0), (-1.0, -2.0)):
+        given = {"x": gradcli.tensor(x), "y": gradcli.tensor(y)}
+        assert ran(text, **given)[1].value == (x > 0) + (y > 0)
+    both = ran(f"import torch\n{text}", x=gradcli.tensor(1.0), y=gradcli.tensor(1.0))[1].value
+    assert both == (2 if "sum" in text else 1)
