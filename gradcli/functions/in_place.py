@@ -23,6 +23,7 @@ from gradcli.engine.record.inplace import (
     edge_before_write,
     overlap,
     overtake,
+    read_first,
     rewrite,
     set_item,
     write_result,
@@ -61,8 +62,7 @@ def augmented(op: Operator) -> Callable:
     def method(self: Tensor, other: Any) -> Tensor:
         if not is_value(other):
             return NotImplemented  # Python says that += is not for these two
-        overlap(self, other)
-        return write_result(self, op, other)
+        return write_result(self, op, read_first(self, other))
 
     return rebound(method)
 

@@ -12,7 +12,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.dtype_checks import one_type
 from gradcli.engine.record.fast_path import FUNCTIONS
-from gradcli.engine.record.inplace import overlap, set_item
+from gradcli.engine.record.inplace import read_first, set_item
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -197,9 +197,10 @@ def put_item(self: Tensor, index: Any, value: Any) -> None:
             if not (fills or copies) or (source.is_complex() and not self.is_complex()):
                 if source.dtype is not self.dtype:  # a shape that does not fit comes first
                     set_item(self.detach().clone(), index, source.detach())
-                one_type(self, value)  # what fills a mask is cast to what is there
+                if not mode.rebinds:  # as NumPy casts
+                    one_type(self, value)  # what fills a mask is cast to what is there
                 if not any(p.__class__ is int for p in parts):
-                    overlap(self, value, apart=True)
+                    value = read_first(self, value, apart=True)
         one_truth = all(p.dtype == np.bool_ and not p.ndim for p in picks)  # written by a view
         set_item(self, index, value, name="CopySlices" if one_truth else "IndexPutBackward0")
     elif all(p is Ellipsis or isinstance(p, slice) for p in parts) and _everything(self, parts):

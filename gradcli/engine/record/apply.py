@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import current
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, placed_number
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.composite import in_float32
@@ -249,6 +249,8 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
                 break
             raw.append(a.array)
         else:  # all of one type, which holds for nearly every call
+            if dtype is dtypes.bool_ and mode.rebinds and op.name == "add":
+                return _counted(raw)
             return raw
     if op.refuses:
         fault = refused(op, inputs)
@@ -297,6 +299,11 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
         else:
             raw.append(copied(a.array, target.numpy))
     return raw
+
+
+def _counted(truths: list[Any]) -> list[Any]:
+    """The truths of numbers as whole numbers, as Python adds them; those of arrays stay so."""
+    return truths if any(map(np.ndim, truths)) else [np.int64(one) for one in truths]
 
 
 def record(
@@ -389,6 +396,17 @@ def stamp(node: Node, inputs: Sequence[Any]) -> None:
         numbers.append(0 if meta is None else meta.version.number)
     if any(numbers):
         more(node).versions = (*numbers, 0)
+    if mode.rebinds and any(map(_may_change, node.saved)):
+        node.saved = tuple([
+            wrap(a.array.copy(), a.dtype, a.edge) if _may_change(a) else a for a in node.saved
+        ])  # fmt: skip
+
+
+def _may_change(saved: Any) -> bool:
+    """Whether a saved value is a part of an array of a program without tensors, or was written to:
+    what is written there next, row by row, shall leave what was saved as it is."""
+    meta = getattr(saved, "meta", None)
+    return meta is not None and not saved._flips and (meta.base is not None or meta.version.number)
 
 
 def saves_inference() -> RuntimeFault:

@@ -30,7 +30,7 @@ from gradcli.engine.tensor.conversion import tell_of_lost_parts
 from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_later, place_of
 from gradcli.engine.tensor.storage import ARGUMENT, Meta, Version
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
-from gradcli.engine.undo_log import note_write, undo
+from gradcli.engine.undo_log import note_write, owner_of, undo
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget, charge_shape
@@ -230,7 +230,10 @@ def put_item(
         written = target.own_array()[index]
         # A value that is spread over more entries has none that is written before it is read.
         if isinstance(written, np.ndarray) and written.size == np.size(value.array):
-            _refuse_overlap(written.squeeze(), value.own_array().squeeze())
+            if mode.rebinds:
+                value = read_first(target, value)
+            else:
+                _refuse_overlap(written.squeeze(), value.own_array().squeeze())
     if part and share_memory(target.own_array()):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
@@ -364,6 +367,17 @@ def overlap(target: Tensor, *others: Any, apart: bool = False) -> None:
     for other in others if isinstance(target, Plain) else ():
         if isinstance(other, Plain) and (apart or other is not target):
             _refuse_overlap(target.array, other.array, apart)
+
+
+def read_first(target: Any, value: Any, apart: bool = False) -> Any:
+    """``value``, which is about to be written to ``target``: in a program without tensors a copy
+    where they share memory, as NumPy reads all of it first. Raises RuntimeFault (E0409)."""
+    if not mode.rebinds:
+        overlap(target, value, apart=apart)
+    elif value is not target and isinstance(value, Plain) and isinstance(target, Plain):
+        shared = owner_of(target.own_array()) is owner_of(value.own_array())
+        return OPERATORS["clone"](value) if shared else value
+    return value
 
 
 def _refuse_overlap(written: Any, read: Any, apart: bool = False) -> None:

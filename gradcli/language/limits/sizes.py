@@ -15,7 +15,8 @@ from contextvars import ContextVar
 from types import GeneratorType
 from typing import Any
 
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, bad_type
 from gradcli.ops.memory_budget import charge
@@ -187,25 +188,79 @@ MODULUS = sys.hash_info.modulus
 a dictionary of n of them takes n**2 comparisons."""
 
 
+class NumberKey(Tensor):
+    """A number of a program without tensors as a key: by its value, as Python's floats are, and
+    still in the graph for whoever walks over the keys."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(self.array.item())
+
+    def __eq__(self, other: Any) -> Any:
+        """Raises TypeFault (E0303) where one of two would stand for both in the gradient."""
+        found = self.array.item() == (other.array.item() if other.__class__ is NumberKey else other)
+        if found and self.edge is not getattr(other, "edge", self.edge):
+            said = "two values that a gradient may lead to are equal, and one key would be both"
+            raise bad_type(said, help="take float(x) as the key")
+        return found
+
+
+NumberKey.__name__, NumberKey.__qualname__ = "Tensor", "Tensor"
+
+
+def _number_key(value: Any) -> Any:
+    """A tensor or array as a key. Raises TypeFault (E0303) for what is no number, and inside a
+    transform."""
+    if value.ndim:
+        mend = "take tuple(a.tolist()) as the key"
+        raise bad_type("an array is no key of a dictionary or a set", help=mend)
+    if not isinstance(value, Plain):
+        said = "a value that is differentiated by is no key of a dictionary or a set here"
+        raise bad_type(said, help="take float(x) as the key")
+    if value.edge is None:
+        return value.array.item()
+    made = value._alias(value.edge)
+    made.__class__ = NumberKey  # type: ignore[assignment]
+    return made
+
+
 def key(value: Any) -> Any:
-    """``value`` itself, where it may be a key of a dictionary or an item of a set.
+    """``value`` itself, where it may be a key of a dictionary or an item of a set; a number that is
+    a tensor as one that is found by its value.
 
     Raises LimitFault (E0605) for tuples that are large or deep and for whole numbers of more than
     61 bits; Python refuses lists.
     """
-    if value.__class__ is tuple:
+    kind = value.__class__
+    if kind is tuple:
         nested_size(value, KEY_SIZE)
-        work = [value]
+        work, numbers = [value], False
         while work:
-            for item in work.pop():
+            one = work.pop()
+            for item in one:
                 if item.__class__ is tuple:
                     work.append(item)
                 elif item.__class__ is int:
                     key(item)
-    elif value.__class__ is int and not -MODULUS < value < MODULUS:
-        said = "a whole number of more than 61 bits is no key of a dictionary or a set"
-        raise LimitFault("E0605", said, help="take str(n) as the key")
+                elif _by_value(item):
+                    if one is not value:
+                        said = "a tuple inside a key holds a number that may be differentiated by"
+                        raise bad_type(said, help="take float(x) in it")
+                    numbers = True
+        return tuple([_number_key(v) if _by_value(v) else v for v in value]) if numbers else value
+    if kind is int:
+        if not -MODULUS < value < MODULUS:
+            said = "a whole number of more than 61 bits is no key of a dictionary or a set"
+            raise LimitFault("E0605", said, help="take str(n) as the key")
+    elif kind is not str and _by_value(value):
+        return _number_key(value)
     return value
+
+
+def _by_value(value: Any) -> bool:
+    """Whether a value is a number or an array that Python would not know by its identity."""
+    return hasattr(value, "__gradcli_rank__") and (mode.rebinds or hasattr(value, "of_numpy"))
 
 
 _NESTED = frozenset((list, tuple))

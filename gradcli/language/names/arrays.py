@@ -8,7 +8,7 @@ operation that a tensor takes part in is the tensor's. What an operation makes i
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
+from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.inplace import views_of
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
@@ -48,13 +50,21 @@ class NumpyArray(Tensor):
         return len(self.array)
 
     def __iter__(self) -> Any:
-        return (array_of(item) for item in self.array)
+        return (self[i] for i in range(len(self.array)))
 
     def __getitem__(self, index: Any) -> Any:
-        return array_of(self.array[_index(index)])
+        return array_of(self.array[_index(index)], (self,))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.array[_index(index)] = _plain(value)
+        if _leads(self, value):
+            self[index] = value
+        else:
+            self.array[_index(index)] = _plain(value)
+            self._written()
+
+    def _written(self) -> None:
+        """Whoever saved the array sees a write to it."""
+        self._meta().version.bump()
 
     __hash__ = Tensor.__hash__
 
@@ -81,12 +91,13 @@ class ElementType:
         return f"dtype('{self.dtype.name}')"
 
 
-def array_of(found: Any) -> Any:
-    """What NumPy computed, or a function of tensors, as a value of the program."""
+def array_of(found: Any, sources: Iterable[Any] = ()) -> Any:
+    """What NumPy computed of ``sources``, or a function of tensors, as a value of the program; what
+    shares memory with an array among them is a view of it."""
     if found.__class__ is Tensor:
         found = np.asarray(found.numpy())[()]
     if isinstance(found, tuple | list):
-        parts = [array_of(one) for one in found]
+        parts = [array_of(one, sources) for one in found]
         return parts if isinstance(found, list) else tuple(parts)
     if isinstance(found, bool | np.bool_):
         return bool(found)
@@ -97,7 +108,23 @@ def array_of(found: Any) -> Any:
     made = wrap(found, dtypes.dtype_of(found))
     out = object.__new__(NumpyArray)
     out.array, out._dtype, out.edge, out.meta = found, made.dtype, None, made.meta
+    for source in sources:
+        if source.__class__ is NumpyArray:
+            note_view(out, source)
     return out
+
+
+def _leads(a: NumpyArray, value: Any) -> bool:
+    """Whether an array that ``value`` is about to be written to leads gradients from now on, as in
+    a program without tensors; it is a tensor then, and so are those that share its memory."""
+    if not (mode.rebinds and argument_checks.holds_traced(value)):
+        return False
+    settings.arrays_lead()
+    base = a if a.meta is None or a.meta.base is None else a.meta.base
+    for one in (base, a, *views_of(base)):
+        if one.__class__ is NumpyArray:
+            one.__class__ = Tensor  # type: ignore[assignment]
+    return True
 
 
 def of_tensor(x: Any) -> Any:
@@ -226,7 +253,10 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
         values = [*map(_argument, args)]
         _charged(values)
         made = function(*values, **_options(options))
-        return array_of(made) if "out" not in options else options["out"]
+        if "out" not in options:
+            return array_of(made, args)
+        options["out"]._written()
+        return options["out"]
 
     return named(call, getattr(function, "__name__", "array"))
 
@@ -238,7 +268,7 @@ def of_arrays(function: Callable) -> Callable:
         if not _are_arrays((*args, *options.values())):
             return function(*args, **options)
         with dtypes.default_dtype(dtypes.float64):  # NumPy's of whole numbers and of lists
-            return array_of(function(*args, **options))
+            return array_of(function(*args, **options), args)
 
     return named(call, function.__name__)
 
@@ -268,7 +298,7 @@ def _method(name: str) -> Callable:
     def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
         values = [*map(_argument, args)]
         _charged([self.array, *values])
-        return array_of(getattr(self.array, name)(*values, **_options(options)))
+        return array_of(getattr(self.array, name)(*values, **_options(options)), (self,))
 
     return named(call, name)
 
@@ -276,16 +306,17 @@ def _method(name: str) -> Callable:
 attributes.CALL[NumpyArray] = {
     **{name: _method(name) for name in METHODS.split()},
     "astype": lambda self, dtype: array_of(self.array.astype(_options({"dtype": dtype})["dtype"])),
-    "sort": lambda self, axis=-1: self.array.sort(axis),
+    "sort": lambda self, axis=-1: (self.array.sort(axis), self._written())[0],
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
-    "fill": lambda self, value: self.array.fill(_plain(value)),
-    "view": lambda self: array_of(self.array.view()), "dot": by_numpy(np.dot, MEANINGS["dot"]),
+    "fill": lambda self, value: self.__setitem__(Ellipsis, value),
+    "view": lambda self: array_of(self.array.view(), (self,)),
+    "dot": by_numpy(np.dot, MEANINGS["dot"]),
 }  # fmt: skip
 ATTRIBUTES: dict[str, Callable[[NumpyArray], Any]] = {
     "shape": lambda a: tuple(a.array.shape), "ndim": lambda a: a.array.ndim,
     "size": lambda a: a.array.size, "dtype": lambda a: ElementType(a.dtype),
-    "T": lambda a: array_of(a.array.T), "real": lambda a: array_of(a.array.real),
-    "imag": lambda a: array_of(a.array.imag), "nbytes": lambda a: a.array.nbytes,
+    "T": lambda a: array_of(a.array.T, (a,)), "real": lambda a: array_of(a.array.real, (a,)),
+    "imag": lambda a: array_of(a.array.imag, (a,)), "nbytes": lambda a: a.array.nbytes,
     "itemsize": lambda a: a.array.itemsize,
 }  # fmt: skip
 
@@ -308,7 +339,10 @@ def _in_place(function: Callable) -> Callable:
     def apply(self: NumpyArray, other: Any) -> Any:
         if isinstance(self.array, np.generic):
             return NotImplemented  # a number does not change: what has its name is a new one
+        if _leads(self, other):
+            return function(self, argument_checks.checked_data(other, "an array"))
         self.array = function(self.array, _plain(other))
+        self._written()
         return self
 
     return apply
@@ -374,8 +408,11 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
         found[name].__wrapped__ = meaning  # has the parameters
     found.update({f.__name__: _made(f) for f in (factories.eye, factories.arange)})
     found["linspace"] = _made(factories.linspace)
+    found.update({f.__name__: _spaced(f) for f in (np.logspace, np.geomspace)})
+    found.update({f.__name__: _indices(f) for f in (np.tril_indices, np.triu_indices)})
+    found.update(identity=found["eye"], empty_like=found["zeros_like"], around=found["round"])
     found.update(empty=_filled(0.0), zeros=_filled(0.0), ones=_filled(1.0))
-    return found | {f.__name__: f for f in (array, asarray, copy, full)}
+    return found | {f.__name__: f for f in (array, asarray, copy, full, full_like)}
 
 
 def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
@@ -386,7 +423,8 @@ def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
     options = _options({"dtype": dtype})
     number = mode.rebinds and lists.__class__ is not NumpyArray and getattr(lists, "ndim", 1) == 0
     if not argument_checks.holds_traced(lists):
-        return array_of(np.array(_plain(lists), copy=copy or number or None, **options))
+        made = np.array(_plain(lists), copy=copy or number or None, **options)
+        return array_of(made, (lists,))
     settings.arrays_lead()
     with dtypes.default_dtype(dtypes.float64):
         made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)
@@ -417,6 +455,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     return OPERATORS["clone"](OPERATORS["expand"](value, sizes))
 
 
+def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """``np.full_like``: of the shape and type of ``a``."""
+    like = a if argument_checks.rank_of(a) else array(a)
+    return full(tuple(like.shape), fill_value, like.dtype if dtype is None else dtype)
+
+
 def _filled(value: float) -> Callable:
     return lambda shape, dtype=dtypes.float64: full(shape, value, dtype)
 
@@ -435,6 +479,26 @@ def _made(make: Callable) -> Callable:
             options["dtype"] = _element_type(options["dtype"]) or options["dtype"]
         with dtypes.default_dtype(dtypes.float64):
             return array_of(make(*args, **options).array)
+
+    return named(call, make.__name__)
+
+
+def _spaced(make: Callable) -> Callable:
+    """So many numbers between two."""
+
+    def call(start: Any, stop: Any, num: int = 50, **options: Any) -> Any:
+        charge(8 * num)
+        return array_of(make(_plain(start), _plain(stop), num, **_options(options)))
+
+    return named(call, make.__name__)
+
+
+def _indices(make: Callable) -> Callable:
+    """The places of a triangle."""
+
+    def call(n: int, k: int = 0, m: int | None = None) -> Any:
+        charge(20 * n * (n if m is None else m))
+        return array_of(make(n, k, m))
 
     return named(call, make.__name__)
 
@@ -478,6 +542,8 @@ def _shuffled(values: Any) -> None:
         _of_the_run().shuffle(values)
     else:
         _of_the_run().shuffle(_plain(values))
+        if values.__class__ is NumpyArray:
+            values._written()
 
 
 def random_table() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from gradcli.engine.backward.gradient_edges import GradientEdge, Handles
 from gradcli.engine.creation import sampling
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.dtypes import finfo, iinfo
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Node, RemovableHandle
 from gradcli.engine.named_tuples import Results
 from gradcli.engine.tensor.attributes import Size, Storage
@@ -55,6 +56,13 @@ def _numpy(x: Any, force: Any = False) -> Any:
     return arrays.of_tensor(x.detach() if force else x)
 
 
+def _copied(x: Any) -> Any:
+    """``x.copy()`` of an array. Raises UnknownAttribute (E0204) in a text of tensors."""
+    if not mode.rebinds:
+        raise UnknownAttribute(Tensor, "copy")
+    return OPERATORS["clone"](x)
+
+
 def _tensor_methods() -> dict[str, Any]:
     table = {
         name: methods.METHODS[name] if name in methods.METHODS else getattr(Tensor, name)
@@ -63,7 +71,7 @@ def _tensor_methods() -> dict[str, Any]:
     }
     table["tolist"] = argument_checks.to_list
     table["data_ptr"] = identity.data_pointer
-    table["numpy"] = _numpy
+    table["numpy"], table["copy"] = _numpy, _copied
     operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
     for base in (*operators, *methods.COMPOSED, *LATER_METHODS, "put", "slogdet", "resize_as"):
         for name in (base, f"{base}_"):  # and in place
@@ -147,7 +155,7 @@ def attribute(value: Any, name: str) -> Any:
     if getattr(value, "__gradcli_rank__", 0) and kind not in CALL:
         return _of_stand_in(value, name)
     method = CALL.get(kind, {}).get(name)
-    if method is not None:
+    if method is not None and (method is not _copied or mode.rebinds):
         if kind is Tensor:
             method = argument_checks.method_with_checks(name, method, None)
         return lambda *args, **options: method(value, *args, **options)
@@ -219,6 +227,8 @@ def _of_stand_in(value: Any, name: str) -> Any:
     """An attribute of what stands for a tensor inside a transform: a tangent, a batch."""
     if name in READ[Tensor]:
         return getattr(value, name)
+    if name == "copy":
+        return lambda: _copied(value)
     method = getattr(value, name, None) if name in CALL[Tensor] else None
     if method is None:
         raise UnknownAttribute(Tensor, name)

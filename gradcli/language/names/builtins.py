@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from importlib import import_module
 from types import GeneratorType
 from typing import Any
 
@@ -91,6 +92,7 @@ def multiply(a: Any, b: Any) -> Any:
 
 
 _SEQUENCES = frozenset((list, tuple, str))
+_LISTS = frozenset((list, tuple))
 
 
 def power(a: Any, b: Any) -> Any:
@@ -149,8 +151,11 @@ def set_item(target: Any, index: Any, value: Any) -> None:
     if isinstance(target, list) and isinstance(index, slice):
         value = as_list(value)
         check_length(len(target) + len(value))
-    elif value.__class__ is list and not isinstance(target, list | dict):
+    elif value.__class__ in _LISTS and not isinstance(target, list | dict):
         value = check_nested(value)
+        if mode.rebinds and hasattr(target, "__gradcli_rank__"):  # as NumPy's arrays take lists
+            checks = import_module("gradcli.language.names.argument_checks")  # which is above
+            value = checks.stacked(value, whole=True) if checks.holds_traced(value) else value
     target[key(index) if isinstance(target, dict) else checked_index(target, index)] = value
 
 

@@ -300,7 +300,10 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
             table[dtype.name] = made = arrays.number_of(dtype)
             argument_checks.TYPES[made] = dtype
     table.update(arrays.table(table))
-    table["ndarray"] = arrays.NDARRAY
+    table.update(ndarray=arrays.NDARRAY, int_=table["int64"], bool_=table["bool"])
+    table["finfo"] = named(
+        lambda dtype: dtypes.finfo(argument_checks.checked_option(dtype)), "finfo"
+    )
     table["newaxis"] = None
     return Namespace(table, {
         "linalg": lambda: arrays.linalg(_public("linalg")()), "random": arrays.random_table,

@@ -7,14 +7,18 @@ What stands behind a place of NumPy's that is missing here (``out``) is given by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import (
     arithmetic,
     counting,
+    overloads,
     products,
     reshaping,
     scatter,
@@ -22,9 +26,10 @@ from gradcli.functions import (
     statistics,
     strided,
 )
+from gradcli.functions.nn import padding
 from gradcli.language.names.argument_checks import checked_data, composed
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import bad_shape
+from gradcli.ops.errors import bad_argument, bad_shape
 from gradcli.ops.operator import OPERATORS as O
 
 
@@ -50,6 +55,15 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """``median`` of what is a number."""
     return statistics.nanquantile(_of(a, None), 0.5, axis, keepdims)
+
+
+def percentile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """The entries below which so many of a hundred lie."""
+    a = _of(a, None)
+    part = as_tensor(q, dtype=a.dtype) / 100
+    return statistics.quantile(a, part, axis, keepdims, interpolation=method)
 
 
 def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
@@ -88,11 +102,114 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     return reshaping.repeat_interleave(a, counts, axis)
 
 
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """One array behind the other."""
+    parts = [_along(as_tensor(checked_data(part, "append")), axis) for part in (arr, values)]
+    return overloads.cat([part for part, _ in parts], parts[0][1])
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    """Without the entries at a place, or at several."""
+    a, d = _along(as_tensor(checked_data(arr, "delete")), axis)
+    size = a.shape[d]
+    gone = {int(i) + size * (int(i) < 0) for i in (obj if isinstance(obj, list | tuple) else [obj])}
+    if not gone <= {*range(size)}:
+        raise bad_shape(f"np.delete: {obj} is not among {size} places")
+    kept = as_tensor([i for i in range(size) if i not in gone]).long()
+    return a[(*[slice(None)] * d, kept)]
+
+
+def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
+    """With further entries at the ends of each dimension."""
+    a = checked_data(array, "pad")
+    widths = np.broadcast_to(pad_width, (a.ndim, 2)).tolist()
+    if mode == "constant":
+        return padding.pad(a, [w for pair in widths[::-1] for w in pair], value=constant_values)
+    for d, (before, after) in enumerate(widths):
+        places, last = np.arange(-before, a.shape[d] + after), a.shape[d] - 1
+        around = abs(places) % max(1, 2 * last)
+        found = {"edge": places.clip(0, last), "wrap": places % (last + 1),
+                 "reflect": np.minimum(around, 2 * last - around)}  # fmt: skip
+        if mode not in found:
+            raise bad_argument(f"np.pad: no mode {mode!r}", help=f"one of {', '.join(found)}")
+        a = a[(*[slice(None)] * d, as_tensor(found[mode]))]
+    return a
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """On the lines between points whose ``xp`` increase; beyond them what the first and the last
+    have, or ``left`` and ``right``."""
+    x, xp, fp = (_of(as_tensor(checked_data(v, "interp")), None) for v in (x, xp, fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or len(xp) < 2:
+        raise bad_shape("np.interp: two points or more, given by two vectors of one size")
+    above = statistics.searchsorted(xp, x, right=True).clamp(1, len(xp) - 1)
+    below = above - 1
+    part = (x - xp[below]) / (xp[above] - xp[below])
+    found = fp[below] + part * (fp[above] - fp[below])
+    found = reshaping.where(x < xp[0], fp[0] if left is None else left, found)
+    end = fp[-1] if right is None else reshaping.where(x > xp[-1], right, fp[-1])
+    return reshaping.where(x >= xp[-1], end, found)
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """The sums of products of entries whose places add up to the same."""
+    a, v = (as_tensor(checked_data(one, "convolve")) for one in (a, v))
+    a, v = (a, v) if len(a) >= len(v) else (v, a)
+    many, few = len(a), len(v)
+    parts = {"full": (0, many + few - 1), "same": ((few - 1) // 2, many),
+             "valid": (few - 1, many - few + 1)}  # fmt: skip
+    if mode not in parts:
+        raise bad_argument(f"np.convolve: no mode {mode!r}", help=f"one of {', '.join(parts)}")
+    begin, count = parts[mode]
+    windows = padding.pad(a, (few - 1, few - 1)).unfold(0, few, 1)
+    return O["matmul"](windows[begin : begin + count], O["flip"](v, (0,)))
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial with the coefficients ``p``, that of the highest power first."""
+    found: Any = x * 0
+    for coefficient in checked_data(p, "polyval"):
+        found = found * x + coefficient
+    return found
+
+
+def copyto(dst: Any, src: Any) -> None:
+    """``src`` written to all of ``dst``."""
+    dst[...] = src
+
+
+def fill_diagonal(a: Any, val: Any) -> None:
+    """``val`` written to the diagonal of a matrix."""
+    places = as_tensor([*range(min(a.shape))])
+    a[places, places] = val
+
+
+def ndim(a: Any) -> int:
+    """How many dimensions there are."""
+    return as_tensor(a).ndim
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The size of each dimension."""
+    return tuple(as_tensor(a).shape)
+
+
+def size(a: Any, axis: int | None = None) -> int:
+    """How many entries there are, of all or along one axis."""
+    sizes = shape(a)
+    return math.prod(sizes) if axis is None else sizes[axis]
+
+
 def split(a: Any, sections: Any, axis: int = 0) -> list[Any]:
     """Equal parts, so many of them, or parts that begin at the places of a list."""
     if isinstance(sections, int) and (sections < 1 or a.shape[axis] % sections):
         raise bad_shape(f"np.split: {a.shape[axis]} entries are not {sections} equal parts")
     return list(reshaping.tensor_split(a, sections, axis))
+
+
+def array_split(ary: Any, sections: Any, axis: int = 0) -> list[Any]:
+    """Parts of which the first may have one entry more."""
+    return list(reshaping.tensor_split(checked_data(ary, "array_split"), sections, axis))
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
@@ -138,6 +255,11 @@ def select(conditions: Any, choices: Any, default: Any = 0) -> Any:
 def nonzero(a: Any) -> tuple[Any, ...]:
     """The places of entries that are not 0, an array for each dimension."""
     return tuple(reshaping.nonzero(a, as_tuple=True))
+
+
+def flatnonzero(a: Any) -> Any:
+    """The places of entries that are not 0, in one row."""
+    return nonzero(O["reshape"](a, (-1,)))[0]
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -216,7 +338,9 @@ def _along(a: Any, axis: int | None) -> tuple[Any, int]:
 MEANINGS: dict[str, Callable[..., Any]] = {
     f.__name__: composed(f)
     for f in (
-        std, var, median, nanmedian, average, ptp, cumsum, cumprod, sort, repeat, split, transpose,
+        percentile, append, delete, pad, interp, convolve, polyval, copyto, fill_diagonal, ndim,
+        shape, size, array_split, flatnonzero, std, var, median, nanmedian, average, ptp, cumsum,
+        cumprod, sort, repeat, split, transpose,
         dot, cross, histogram, round, select, nonzero, where, equal, gradient, meshgrid,
         conj, flip, fliplr, flipud, rot90, diag,
     )

@@ -196,7 +196,9 @@ def _remembered(function: Any = None, maxsize: Any = None) -> Any:
     kept: dict = {}
 
     def cached(*args: Any, **options: Any) -> Any:
-        place = mappings.key((*args, *sorted(options.items())))
+        # Of equal numbers each has a gradient of its own.
+        edges = [id(a.edge) for a in args if getattr(a, "edge", None) is not None]
+        place = mappings.key((*args, *sorted(options.items()), *edges))
         if place not in kept:
             kept[place] = call(*args, **options)
         return kept[place]

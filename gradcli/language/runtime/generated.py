@@ -63,6 +63,8 @@ class Generated:
         arguments = [adopted(values[name], scope) for name in inputs]
         steps, before = running_steps.get(), current()
         restore(before.replaced(mixes=program.formula, rebinds=program.rebinds))
+        if program.rebinds and "numpy" in self.checked.modules.values():
+            settings.arrays_lead()  # a variable may be meant as an array
         spelling = showing.spelled_torch.set(self.checked.says_torch)
         numbers = identity.begin()
         again = _Again(values, limits, keep) if twice else None

@@ -199,7 +199,7 @@ class Program:
         long = len(self.names.module.body) > LONG
 
         def work() -> tuple | None:
-            mode.mixes = self.formula
+            mode.mixes, mode.rebinds = self.formula, self.rebinds
             set_budget(limits.memory)
             return walked(self.names, inputs, limits.steps if limits.depth > DEEPEST else 0)
 

@@ -151,6 +151,18 @@ def test_no_derivative_comes_without_a_word(piped):
         assert "d/dx" in done.out and not done.err
 
 
+def test_each_run_of_a_command_begins_with_the_lists_that_the_session_has(piped):
+    lines = (
+        "l, d, s = [], {'n': 0}, {1}\ndef f(t):\n    l.append(t)\n    d['n'] += 1\n"
+        "    s.add(len(l) + 1)\n    return t*len(l)*d['n']*len(s)\n\nx = 3.\n"
+        ":jac f(x)\n:hess f(x)\n:check f(x)\n:minimize f(x)*x + len(l)\nlen(l), d, s\n"
+    )
+    done = piped("repl", stdin=lines)
+    assert not done.err and re.findall("value +(.*)", done.out) == ["6", "6", "6", "1"]
+    assert re.findall("d/dx +(.*)", done.out) == ["2", "2"]
+    assert done.out.endswith("(0, {'n': 0}, {1})\n")
+
+
 def test_a_formula_is_of_what_functions_are_now(process):
     """Where no definition says that, there is none: an older text would be silently wrong."""
     lines = (

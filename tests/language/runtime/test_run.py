@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import random
 
@@ -313,7 +315,7 @@ def test_a_number_read_of_an_array_is_no_view_of_it(text):
 @family("text", [
     "y.sort()\ny[0]", "def f(y):\n    y.fill(2)\n    return y\nf(y)[0]", "y.std()", "y.var()*2",
     "f = y.std\nf()", "getattr(y, 'var')()", "np.stack([y, y]).max(axis=0)[0]",
-    "z = x*np.array([2.0, 1.0])\nz.sort()\nz[0]",
+    "z = x*np.array([2.0, 1.0])\nz.sort()\nz[0]", "x.std()", "np.sin(x.var())",
 ])  # fmt: skip
 def test_methods_that_arrays_have_otherwise_give_no_other_number(text):
     x = gradcli.tensor(2.0, requires_grad=True)
@@ -843,3 +845,46 @@ def test_a_view_of_an_array_that_was_written_to_is_copied():
     u = gradcli.tensor([1.0, 2.0, 3.0], requires_grad=True)
     prepare(text, "file").run({"u": u}).value.backward()
     assert u.grad.tolist() == [0, 18, 0]
+
+
+@family("text", [
+    "d = {x: 1, y: 2}\nprint(d[x*1], d.get(2.0), (x + 1 - 1) in d, len({x, x*1, y, 2.0}))",
+    "d = {}\nd[x] = 1\nd[2.0] += 2\nd[(x, y)] = 3\nprint(d[2], d[(2.0, y*1)], len(d), d.pop(x))",
+    "s = {x, y, 7}\ns.add(x*1)\ns.discard(y + 0)\nprint(sum(s), x in s, s & {2.0} == {x}, y in s)",
+    "import numpy as np\na = np.array([2.0, 2.0, 3.0])\nd = {a[0]: 1}\nprint(d[x], len(set(a)))",
+    "from collections import Counter\nprint(Counter([x, y, x*1]).most_common(1)[0][1])",
+    "import functools\nn = [0]\n@functools.cache\ndef f(t):\n    n[0] += 1\n    return t\n"
+    "f(x)\nf(x*1)\nprint(n)",
+])  # fmt: skip
+def test_numbers_are_keys_by_their_value(text):
+    names = {"print": print, "x": np.float64(2.0), "y": np.float64(3.0)}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(text, names)
+    given = {name: gradcli.tensor(names[name], dtype=gradcli.float64) for name in "xy"}
+    assert ran(text, **given)[0] == printed.getvalue()
+
+
+def test_a_key_leads_a_gradient_to_one_value():
+    given = [gradcli.tensor(v, requires_grad=True) for v in (2.0, 2.0, 3.0)]
+    x, y, z = given
+    text = "s = {x, z, x}\nt = 0\nfor v in s:\n    t += v*v\nt*({x: z}[x] + (x in {2.0}))"
+    ran(text, x=x, y=y, z=z)[1].value.backward()
+    assert [v.grad and v.grad.item() for v in given] == [16, None, 37]
+    for text in ("{x, y}", "{x: 1}.get(y)", "{(x, 1): 2}[y, 1]"):
+        assert fault(text, x=x, y=y).code == "E0303"
+    text = "import functools\n@functools.cache\ndef f(t):\n    return t*t\nf(x)*f(y)*f(2.0)"
+    ran(text, x=x, y=y)[1].value.backward()
+    assert y.grad.item() == 4 * 4 * 4
+    for text in ("d = {u: 1}", "u in {1.0}", "{((x, 1), 2)}"):
+        assert fault(text, u=gradcli.tensor([1.0, 2.0]), x=x).code == "E0303"
+    with pytest.raises(Fault, match="is no key"):
+        gradcli.func.jvp(lambda t: ran("{x: x}[x]", x=t)[1].value, (x,), (x,))
+
+
+@family("text", ["(x > 0) + (y > 0)", "a = x > 0\nb = y > 0\na += b\na", "sum([x > 0, y > 0])"])
+def test_truths_of_numbers_add_up_as_pythons(text):
+    for x, y in ((1.0, 2.0), (1.0, -2.0), (-1.0, -2.0)):
+        given = {"x": gradcli.tensor(x), "y": gradcli.tensor(y)}
+        assert ran(text, **given)[1].value == (x > 0) + (y > 0)
+    both = ran(f"import torch\n{text}", x=gradcli.tensor(1.0), y=gradcli.tensor(1.0))[1].value
+    assert both == (2 if "sum" in text else 1)
