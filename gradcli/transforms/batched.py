@@ -458,11 +458,11 @@ class Batched(Layer):
             "write y = y * 2, or y.copy_(value)",
         )
 
-    def detach_(self) -> Any:
+    def _leave_graph(self) -> Any:
         """As Tensor's, inside another transform; in the vmap itself see ``Operand``."""
         if transformed.by and transformed.by[-1].level == self.alive():
-            return super().detach_()
-        self.value.detach_()
+            return super()._leave_graph()
+        self.value._leave_graph()
         return self
 
     def item(self) -> Any:

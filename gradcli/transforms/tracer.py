@@ -357,6 +357,11 @@ class Operand(Conversions):
         raise RuntimeFault("E0412", said, help="differentiate by an argument of the function")
 
     def detach_(self) -> Any:
+        """Be out of the graph, or without a tangent, from here on, as Tensor's."""
+        refuse_captured(self)
+        return self._leave_graph()
+
+    def _leave_graph(self) -> Any:
         """Raises RuntimeFault (E0409), as of a view: use ``detach()``."""
         raise RuntimeFault("E0409", "Can't detach views in-place. Use detach() instead.")
 
