@@ -281,6 +281,7 @@ class _Transformed(threading.local):
     multithreading = True  # as the thread set it
     taken = 0  # how often something inside one took a tensor's numbers as Python's, or wrote
     shown = 0  # how often something inside one took a tensor's text
+    differentiated = False  # whether ``autograd.functional`` is running a function
 
     def __init__(self) -> None:
         self.by: list[Transform] = []

@@ -216,7 +216,7 @@ class Compiled:
         """Whether results are values of a transform around, or (``recorded``) have a graph."""
         given = [x for x in inputs if isinstance(x, Tensor)]
         return any(x.__gradcli_rank__ > 1 for x in given) or bool(
-            (recorded or transformed.by)
+            (recorded or transformed.by or transformed.differentiated)
             and current().grad
             and (any(x.edge is not None for x in given) or self._rests() or self._look().records)
         )

@@ -408,6 +408,8 @@ class Dual(Layer):
             return self
         if self.__gradcli_rank__ in running.dual:
             primal._leave_graph()
+        elif ROOT in self.__dict__:  # of the caller's tensor, whose graph a write would not reach
+            return super()._leave_graph()
         if len(list(self.sharing())) > 1:  # views of it keep their tangents
             (self.tangent,) = zeros_beside([primal], self.tangent)
         else:

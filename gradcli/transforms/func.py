@@ -28,7 +28,7 @@ from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import more
 from gradcli.engine.graph.own_passes import leads_inside
 from gradcli.engine.graph.torch_names import shown_edges
-from gradcli.engine.record.composite import bottom
+from gradcli.engine.record.composite import bottom, version_of
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
@@ -109,6 +109,7 @@ class _Run:
             self.by.lifted = {vmap.level for vmap in around} - mapped
             # What the function gives back unchanged is the caller's own.
             self.given = {id(leaf): (leaf, v) for leaf, v in zip(self.leaves, found, strict=True)}
+            self.versions = {key: version_of(v) for key, (_, v) in self.given.items()}
 
             memories = Counter(id(memory_of(v)) for v in every if rank_of(v))
             twins: dict[int, Any] = {}
@@ -189,8 +190,14 @@ class _Run:
         """Have the caller's arguments that were written to follow in the graphs and tangents of
         transforms around, once all is pulled back."""
         for argument, given in self.given.values():
-            if argument is not given and bottom(argument).edge not in self.ends:
+            if argument is given:
+                continue
+            if bottom(argument).edge not in self.ends:
                 follow(given, without_leaves(argument, self.made, self.leaves, mode.grad))
+            elif rank_of(argument) > 1 and version_of(given) != self.versions[id(argument)]:
+                # Under no_grad, which tangents do not know: the graph stays as it is.
+                place = bottom(given).edge
+                follow(given, rebuilt(argument, lambda t, place=place: t._alias(place)))
 
 
 _GRAD = "grad_and_value(f)(*args)"
@@ -252,6 +259,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         func()
         raise RuntimeFault("E0302", "vjp needs at least one primal")
     run = _Run(func, primals, tuple(range(len(primals))), has_aux, link=True)
+    run.hand_back()
     value, aux = run.value(), run.settled(run.aux)
     # Where they are now: the caller may write to the value, which moves that in the graph.
     run.outputs = [rebuilt(out, lambda t: t._alias(t.edge)) for out in run.outputs]

@@ -228,7 +228,7 @@ def follow(target: Any, value: Any) -> None:
     """Have ``target`` be where ``value``, that was detached from it, is in graphs since a write,
     with its tangents."""
     if isinstance(value, Plain):
-        if value.edge is not None:
+        if value.edge is not None and value.edge is not target.edge:
             settle(target, value.edge)
             take_into_base(target)
     elif value.batch and rank_of(target) < rank_of(value):
@@ -238,6 +238,7 @@ def follow(target: Any, value: Any) -> None:
     else:
         if rank_of(target) < value.__gradcli_rank__:  # else by another argument of this memory
             value.admit(target)
+        target.own()
         with value.recorded([value.content]):
             store(target.tangent, value.tangent)
         follow(target.content, value.content)
@@ -358,7 +359,7 @@ class Operand(Conversions):
 
     def detach_(self) -> Any:
         """Be out of the graph, or without a tangent, from here on, as Tensor's."""
-        refuse_captured(self)
+        refuse_captured(self, numbers=False)
         return self._leave_graph()
 
     def _leave_graph(self) -> Any:

@@ -24,8 +24,9 @@ _MOST = 2000
 """How many values are looked at: enough for the names of a function and of those that it calls."""
 
 
-def refuse_captured(target: Any) -> None:
-    """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures."""
+def refuse_captured(target: Any, numbers: bool = True) -> None:
+    """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures: its
+    ``numbers``, or its place in the graph alone."""
     if not transformed.by:
         return
     transformed.taken += 1  # a trace has no instruction for what is not refused
@@ -42,7 +43,8 @@ def refuse_captured(target: Any) -> None:
         # What was detached from an argument is that, though the same memory is captured too.
         elif not (_is_from(transform, base) and _in_memory(transform.arguments, version)):
             raise _mutates()
-        _refuse_given(transform, version, any(t.since for t in transformed.by[:place]))
+        if numbers:
+            _refuse_given(transform, version, any(t.since for t in transformed.by[:place]))
 
 
 def _mutates() -> RuntimeFault:
@@ -54,7 +56,8 @@ def _mutates() -> RuntimeFault:
 
 def _is_from(transform: Transform, tensor: Tensor) -> bool:
     """Whether the object that stands for some memory was made inside."""
-    return transform.holds(transformed.made.get(id(tensor)))
+    recorded = tensor.edge is not None and not tensor.edge.leaf
+    return transform.holds(tensor.edge.seq if recorded else transformed.made.get(id(tensor)))
 
 
 def _in_memory(values: Iterable[Any], version: Any) -> bool:

@@ -54,6 +54,7 @@ class References(list["weakref.ref[Any]"]):
     """Tensors that are here for as long as something else refers to them."""
 
     room = 16
+    shown: Any  # of a batch that a write made of what was none: in batches, and what that was
 
     @classmethod
     def of(cls, *tensors: Any) -> References:

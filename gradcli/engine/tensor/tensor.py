@@ -555,7 +555,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Take this tensor itself out of the graph. Raises RuntimeFault (E0409) for a view."""
         if current().inference:
             return self
-        self._refuse_captured()
+        self._refuse_captured(numbers=False)
         return self._leave_graph()
 
     def _leave_graph(self) -> Tensor:
