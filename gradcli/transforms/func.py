@@ -60,7 +60,15 @@ from gradcli.transforms.reverse import (
     watched,
     without_leaves,
 )
-from gradcli.transforms.tracer import follow, lasting, memory_of, operands_of, rank_of, tensors_of
+from gradcli.transforms.tracer import (
+    follow,
+    follow_tangents,
+    lasting,
+    memory_of,
+    operands_of,
+    rank_of,
+    tensors_of,
+)
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -109,7 +117,6 @@ class _Run:
             self.by.lifted = {vmap.level for vmap in around} - mapped
             # What the function gives back unchanged is the caller's own.
             self.given = {id(leaf): (leaf, v) for leaf, v in zip(self.leaves, found, strict=True)}
-            self.versions = {key: version_of(v) for key, (_, v) in self.given.items()}
 
             memories = Counter(id(memory_of(v)) for v in every if rank_of(v))
             twins: dict[int, Any] = {}
@@ -120,6 +127,7 @@ class _Run:
                 return argument
 
             full, named = over(own, [list(args), kwargs or {}])
+            self.versions = {key: version_of(v) for key, (_, v) in self.given.items()}
             for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
                 full[i] = chosen
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
@@ -131,7 +139,17 @@ class _Run:
                 if edge is None or (edge.__class__ is LevelDetach and edge.edges[1] is None)
             ]  # fmt: skip
             # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
-            self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, self.ends, strict=True)]
+            ends = [end_at(leaf, e) for leaf, e in zip(self.leaves, self.ends, strict=True)]
+            # After detach_() and a recorded write it is what it has become.
+            moved = (
+                edge is not None
+                and not (edge.leaf or edge in self.ends or isinstance(edge, LevelDetach))
+                for edge in edges
+            )
+            self.leaves = [
+                leaf if now else end
+                for leaf, end, now in zip(self.leaves, ends, moved, strict=True)
+            ]
         self.aux = None
         if has_aux:
             result, self.aux = pair(result, transform)
@@ -149,7 +167,7 @@ class _Run:
         self.made = self.by.so_far()
         self.create = outer and reaches_further(self.outputs, self.leaves, self.made)
         self.single = isinstance(argnums, int)
-        for leaf in self.leaves:
+        for leaf in ends:
             finished(leaf)
 
     def pull(self, cotangents: Sequence[Any]) -> Any:
@@ -190,14 +208,12 @@ class _Run:
         """Have the caller's arguments that were written to follow in the graphs and tangents of
         transforms around, once all is pulled back."""
         for argument, given in self.given.values():
-            if argument is given:
-                continue
+            if argument is given or version_of(given) == self.versions[id(argument)]:
+                continue  # what detach_() did is the argument's alone
             if bottom(argument).edge not in self.ends:
                 follow(given, without_leaves(argument, self.made, self.leaves, mode.grad))
-            elif rank_of(argument) > 1 and version_of(given) != self.versions[id(argument)]:
-                # Under no_grad, which tangents do not know: the graph stays as it is.
-                place = bottom(given).edge
-                follow(given, rebuilt(argument, lambda t, place=place: t._alias(place)))
+            else:  # under no_grad, which tangents do not know
+                follow_tangents(given, argument)
 
 
 _GRAD = "grad_and_value(f)(*args)"

@@ -228,7 +228,7 @@ def follow(target: Any, value: Any) -> None:
     """Have ``target`` be where ``value``, that was detached from it, is in graphs since a write,
     with its tangents."""
     if isinstance(value, Plain):
-        if value.edge is not None and value.edge is not target.edge:
+        if value.edge is not None:
             settle(target, value.edge)
             take_into_base(target)
     elif value.batch and rank_of(target) < rank_of(value):
@@ -238,10 +238,28 @@ def follow(target: Any, value: Any) -> None:
     else:
         if rank_of(target) < value.__gradcli_rank__:  # else by another argument of this memory
             value.admit(target)
-        target.own()
         with value.recorded([value.content]):
             store(target.tangent, value.tangent)
         follow(target.content, value.content)
+
+
+def follow_tangents(target: Any, value: Any) -> None:
+    """Have ``target`` have the tangents of ``value``, which may be a batch at further levels.
+
+    Raises RuntimeFault (E0412) where its elements differ there.
+    """
+    while any(not layer.batch for layer in chain_of(target)):
+        if rank_of(target) != value.__gradcli_rank__:
+            value = value.alike()
+            if value is None:
+                said = "an argument that is not mapped is written to with what differs along a vmap"
+                raise RuntimeFault("E0412", said, help="write to a clone() of it")
+            continue
+        if not value.batch:
+            target.own()
+            with value.recorded([value.content]):
+                store(target.tangent, value.tangent)
+        target, value = target.content, value.content
 
 
 class Operand(Conversions):

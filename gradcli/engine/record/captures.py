@@ -39,7 +39,8 @@ def refuse_captured(target: Any, numbers: bool = True) -> None:
         if transform.function is None or transform.holds(version.begun):
             continue
         if any(_is_of(target, argument) for argument in transform.arguments):
-            _refuse_followed(transform, target, version)
+            if numbers:
+                _refuse_followed(transform, target, version)
         # What was detached from an argument is that, though the same memory is captured too.
         elif not (_is_from(transform, base) and _in_memory(transform.arguments, version)):
             raise _mutates()
