@@ -208,11 +208,15 @@ class _Run:
         """Have the caller's arguments that were written to follow in the graphs and tangents of
         transforms around, once all is pulled back."""
         for argument, given in self.given.values():
-            if argument is given or version_of(given) == self.versions[id(argument)]:
-                continue  # what detach_() did is the argument's alone
-            if bottom(argument).edge not in self.ends:
+            if argument is given:
+                continue
+            edge = bottom(argument).edge
+            if isinstance(edge, LevelDetach) and edge.edges[0] in self.ends:
+                continue  # detach_() is of the argument alone
+            if edge not in self.ends:
                 follow(given, without_leaves(argument, self.made, self.leaves, mode.grad))
-            else:  # under no_grad, which tangents do not know
+            elif version_of(given) != self.versions[id(argument)]:
+                # Under no_grad, which tangents do not know.
                 follow_tangents(given, argument)
 
 
