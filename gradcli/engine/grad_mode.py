@@ -167,17 +167,20 @@ class _Modes:
     foreign          whether a custom function was ever recorded: only then, or where anyone is
                      watching, do functions of the user's run in backward passes
     inferring        whether inference mode was ever on
+    marking          what asks for a mark on every tensor that is made: inference mode, for good,
+                     and the transforms of functions that are running in any thread; how many
     twice            whether a pass that met choices was ever recorded, for a further one
     watching         whether any hook was ever registered: only then can anyone see in which order
                      leaves receive their gradients
     """
 
-    __slots__ = ("branches", "foreign", "inferring", "twice", "watching")
+    __slots__ = ("branches", "foreign", "inferring", "marking", "twice", "watching")
 
     def __init__(self) -> None:
         self.branches = False
         self.foreign = False
         self.inferring = False
+        self.marking = 0
         self.twice = False
         self.watching = False
 
@@ -207,12 +210,24 @@ class _Modes:
     @inference.setter
     def inference(self, value: bool) -> None:
         if value:
-            self.inferring = True
+            self.infer()
         state = current()
         restore(state.recording(state.enabled, value))
 
+    def infer(self) -> None:
+        """Note that inference mode was on."""
+        if not self.inferring:
+            self.inferring = True
+            self.mark(1)
+
+    def mark(self, more: int) -> None:
+        """So many more ask for marks."""
+        with _counting:
+            self.marking += more
+
 
 mode = _Modes()
+_counting = threading.Lock()
 
 
 class Transform:
@@ -221,13 +236,13 @@ class Transform:
     function   what it differentiates; None where it maps, for that may write to what it captures
     arguments  the tensors that it gave the function
     level      of the values that it made; None in reverse mode, whose values are tensors
-    since      the sequence number of a node of its thread when it began: what is computed inside
-               has greater ones. None where it maps, since results that are no batches are nobody's
-               there
+    begun      the sequence number of a node of its thread when it began: what is computed inside
+               has greater ones
+    since      the same; None where it maps, since results that are no batches are nobody's there
     lifted     the levels of vmaps at which it made batches of what it differentiates by
     """
 
-    __slots__ = ("arguments", "function", "level", "lifted", "since")
+    __slots__ = ("arguments", "begun", "function", "level", "lifted", "since")
 
     def __init__(
         self,
@@ -237,12 +252,19 @@ class Transform:
         records: bool = False,
     ) -> None:
         self.function, self.arguments, self.level = function, arguments, level
-        self.since: Any = transformed.number() if records else None
+        self.begun = transformed.number()
+        self.since: Any = self.begun if records else None
+        if not transformed.by:
+            transformed.made.clear()
         self.lifted: set[int] = set()
 
     def made(self, node: Any) -> bool:
         """Whether a ``node`` that is no older was recorded inside, in the transform's thread."""
         return not (node.seq - self.since) % STRIDE
+
+    def holds(self, begun: int | None) -> bool:
+        """Whether what the mark ``begun`` is of was made inside, in the transform's thread."""
+        return begun is not None and begun >= self.begun and not (begun - self.begun) % STRIDE
 
     def is_given(self, value: Any) -> bool:
         """Whether a value is one of the arguments."""
@@ -259,12 +281,14 @@ class _Transformed(threading.local):
     multithreading = True  # as the thread set it
     taken = 0  # how often something inside one took a tensor's numbers as Python's, or wrote
     shown = 0  # how often something inside one took a tensor's text
+    differentiated = False  # whether ``autograd.functional`` is running a function
 
     def __init__(self) -> None:
         self.by: list[Transform] = []
         own = itertools.repeat(_next_thread())
         self.number = map(operator.add, _numbers, own).__next__  # inside those with ``since``
-        self.lent: list[Any] = []  # what ``functional_call`` has put into modules for now
+        # Marks of what was made inside transforms: by id, when the innermost of then had begun.
+        self.made: dict[int, int] = {}
         self.turns: frozenset[Any] = frozenset()  # the locks that it holds of modules
         self.dual: dict[int, int] = {}  # the levels of ``forward_ad`` that are on
         # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
@@ -276,7 +300,6 @@ of_transforms.append(transformed)
 pushing: dict[int, int] = {}
 """The levels of tangents that are on, in any thread, and how often: once by itself, and once for
 each second run of what was computed there."""
-_counting = threading.Lock()
 
 
 def begin_pushing(levels: Iterable[int]) -> None:
@@ -345,10 +368,13 @@ def transforming(transform: Transform) -> Iterator[None]:
     An exception leaves the modes as they were: it may be an interrupt of a switch inside.
     """
     before, state = transformed.by, current()
-    numbered = transform.since is None or state.number is transformed.number
+    marks = transform.function is not None
+    numbered = not marks or state.number is transformed.number
     inside = state if numbered else state.replaced(number=transformed.number)
     try:
         transformed.by = [*before, transform]
+        if marks:
+            mode.mark(1)
         restore(inside)
         with outside_inference():
             yield
@@ -360,6 +386,8 @@ def transforming(transform: Transform) -> Iterator[None]:
         raise
     finally:
         transformed.by = before
+        if marks:
+            mode.mark(-1)
 
 
 @contextlib.contextmanager
@@ -588,7 +616,7 @@ class inference_mode(_Told):
 
     def __enter__(self) -> None:
         if self.value:
-            mode.inferring = True
+            mode.infer()
         state = current()
         # As in PyTorch, where a guard ends when the next one takes its place.
         grad, inference = self.previous or (not self.value, self.value)

@@ -213,10 +213,11 @@ class Compiled:
         return entry
 
     def _passes(self, inputs: tuple, recorded: bool = False) -> bool:
-        """Whether results are values of a transform around, or (``recorded``) have a graph."""
+        """Whether results are values of a transform around, or have a graph: where that is wanted
+        of values (``recorded``), in transforms and in ``autograd.functional``."""
         given = [x for x in inputs if isinstance(x, Tensor)]
         return any(x.__gradcli_rank__ > 1 for x in given) or bool(
-            (recorded or transformed.by)
+            (recorded or transformed.by or transformed.differentiated)
             and current().grad
             and (any(x.edge is not None for x in given) or self._rests() or self._look().records)
         )

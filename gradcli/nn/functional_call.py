@@ -153,8 +153,6 @@ def functional_call(
         lent: dict[str, tuple[_Lent, str]] = {}
         attributes: dict[str, tuple[Module, str, Any]] = {}
         back = starmap(dict.__setitem__, kept)
-        before = transformed.lent
-        transformed.lent = [*before, *(value for value in values.values() if value is not None)]
         try:
             for path, value in values.items():
                 inner, name, kind = _place(module, path, value)
@@ -172,7 +170,6 @@ def functional_call(
             return module(*args, **(kwargs or {}))
         finally:
             list(back)  # in one step: no interrupt leaves a module with values of others
-            transformed.lent = before
             now = {path: place.lent.get(name) for path, (place, name) in lent.items()}
             for path, (inner, name, was) in reversed(attributes.items()):
                 now[path] = getattr(inner, name, values[path])

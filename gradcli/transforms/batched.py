@@ -35,7 +35,7 @@ from gradcli.transforms.batch_rules import rule_of
 from gradcli.transforms.dual import data_within
 from gradcli.transforms.func_checks import drawn
 from gradcli.transforms.levels import running
-from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
+from gradcli.transforms.memory import movable, moved, note_promoted, show_written, zeros_beside
 from gradcli.transforms.reverse import gradients
 from gradcli.transforms.tracer import (
     Layer,
@@ -308,6 +308,7 @@ class Batched(Layer):
         elif hasattr(value, "shape"):
             value = OPERATORS["expand"](value, (self.count, *self.shape))
         store(target, value)
+        show_written(self)
 
     def admit(self, target: Any) -> None:
         """Make batches of ``target`` and of what shares its memory, in a vmap that nobody wrote,
@@ -336,6 +337,7 @@ class Batched(Layer):
                 member.aliases = aliases
                 aliases.note(member)
                 note_promoted(member, was, level)
+            aliases.shown = [*zip(batches, before, strict=True)]
             return
         said = "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a"
         said += " Tensor `other` in extra_args that has more elements than `self`."
@@ -458,11 +460,11 @@ class Batched(Layer):
             "write y = y * 2, or y.copy_(value)",
         )
 
-    def detach_(self) -> Any:
+    def _leave_graph(self) -> Any:
         """As Tensor's, inside another transform; in the vmap itself see ``Operand``."""
         if transformed.by and transformed.by[-1].level == self.alive():
-            return super().detach_()
-        self.value.detach_()
+            return super()._leave_graph()
+        self.value._leave_graph()
         return self
 
     def item(self) -> Any:

@@ -400,14 +400,16 @@ class Dual(Layer):
         self.primal.retain_grad()
         running.hooked.append(self.frozen())
 
-    def detach_(self) -> Any:
+    def _leave_graph(self) -> Any:
         """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
         primal = self.primal
         if not self._innermost():
-            primal.detach_(), self.tangent.detach_()
+            primal._leave_graph(), self.tangent._leave_graph()
             return self
         if self.__gradcli_rank__ in running.dual:
-            primal.detach_()
+            primal._leave_graph()
+        elif ROOT in self.__dict__:  # of the caller's tensor, whose graph a write would not reach
+            return super()._leave_graph()
         if len(list(self.sharing())) > 1:  # views of it keep their tangents
             (self.tangent,) = zeros_beside([primal], self.tangent)
         else:

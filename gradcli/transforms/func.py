@@ -28,7 +28,7 @@ from gradcli.engine.graph.level_detach import LevelDetach
 from gradcli.engine.graph.node import more
 from gradcli.engine.graph.own_passes import leads_inside
 from gradcli.engine.graph.torch_names import shown_edges
-from gradcli.engine.record.composite import bottom
+from gradcli.engine.record.composite import bottom, version_of
 from gradcli.engine.record.saved_tensor_hooks import disable_saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
@@ -60,7 +60,15 @@ from gradcli.transforms.reverse import (
     watched,
     without_leaves,
 )
-from gradcli.transforms.tracer import follow, lasting, memory_of, operands_of, rank_of, tensors_of
+from gradcli.transforms.tracer import (
+    follow,
+    follow_tangents,
+    lasting,
+    memory_of,
+    operands_of,
+    rank_of,
+    tensors_of,
+)
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -119,6 +127,7 @@ class _Run:
                 return argument
 
             full, named = over(own, [list(args), kwargs or {}])
+            self.versions = {key: version_of(v) for key, (_, v) in self.given.items()}
             for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
                 full[i] = chosen
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
@@ -130,7 +139,17 @@ class _Run:
                 if edge is None or (edge.__class__ is LevelDetach and edge.edges[1] is None)
             ]  # fmt: skip
             # A write to ``x.data`` puts x elsewhere in the graphs of transforms around.
-            self.leaves = [end_at(leaf, e) for leaf, e in zip(self.leaves, self.ends, strict=True)]
+            ends = [end_at(leaf, e) for leaf, e in zip(self.leaves, self.ends, strict=True)]
+            # After detach_() and a recorded write it is what it has become.
+            moved = (
+                edge is not None
+                and not (edge.leaf or edge in self.ends or isinstance(edge, LevelDetach))
+                for edge in edges
+            )
+            self.leaves = [
+                leaf if now else end
+                for leaf, end, now in zip(self.leaves, ends, moved, strict=True)
+            ]
         self.aux = None
         if has_aux:
             result, self.aux = pair(result, transform)
@@ -148,7 +167,7 @@ class _Run:
         self.made = self.by.so_far()
         self.create = outer and reaches_further(self.outputs, self.leaves, self.made)
         self.single = isinstance(argnums, int)
-        for leaf in self.leaves:
+        for leaf in ends:
             finished(leaf)
 
     def pull(self, cotangents: Sequence[Any]) -> Any:
@@ -189,8 +208,16 @@ class _Run:
         """Have the caller's arguments that were written to follow in the graphs and tangents of
         transforms around, once all is pulled back."""
         for argument, given in self.given.values():
-            if argument is not given and bottom(argument).edge not in self.ends:
+            if argument is given:
+                continue
+            edge = bottom(argument).edge
+            if isinstance(edge, LevelDetach) and edge.edges[0] in self.ends:
+                continue  # detach_() is of the argument alone
+            if edge not in self.ends:
                 follow(given, without_leaves(argument, self.made, self.leaves, mode.grad))
+            elif version_of(given) != self.versions[id(argument)]:
+                # Under no_grad, which tangents do not know.
+                follow_tangents(given, argument)
 
 
 _GRAD = "grad_and_value(f)(*args)"
@@ -252,6 +279,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         func()
         raise RuntimeFault("E0302", "vjp needs at least one primal")
     run = _Run(func, primals, tuple(range(len(primals))), has_aux, link=True)
+    run.hand_back()
     value, aux = run.value(), run.settled(run.aux)
     # Where they are now: the caller may write to the value, which moves that in the graph.
     run.outputs = [rebuilt(out, lambda t: t._alias(t.edge)) for out in run.outputs]

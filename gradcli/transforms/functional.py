@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.backward.api import as_flag, gradients, real_only
-from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.grad_mode import enable_grad, transformed
 from gradcli.engine.record.composite import bottom
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
@@ -61,7 +61,12 @@ def _done(values: Sequence[Tensor], create_graph: bool, several: bool) -> Any:
 
 
 def _called(func: Callable, inputs: Sequence[Tensor], name: str, strict: bool) -> tuple:
-    several, outputs = as_tuple(func(*inputs), "outputs of the user-provided function", name)
+    before, transformed.differentiated = transformed.differentiated, True
+    try:
+        found = func(*inputs)
+    finally:
+        transformed.differentiated = before
+    several, outputs = as_tuple(found, "outputs of the user-provided function", name)
     if strict:
         differentiable(outputs)
     return several, outputs

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.grad_mode import enable_grad, end_pushing
+from gradcli.engine.grad_mode import enable_grad, end_pushing, transformed
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import bottom
@@ -143,6 +143,8 @@ def moved(members: Sequence[Any]) -> list:
     new = {id(member): copy_slots(member, _new(member.__class__)) for member in members}
     aliases = References.of(*new.values())
     for old, value in zip(members, new.values(), strict=True):
+        if id(old) in transformed.made:
+            transformed.made[id(value)] = transformed.made[id(old)]
         if isinstance(old, Layer):
             value.aliases = aliases
         elif value.meta is not None:
@@ -175,14 +177,18 @@ def put_back(value: Any, was: Any) -> None:
 
 
 def note_promoted(value: Any, was: Any, level: int) -> None:
-    """Note what a value was before a write made it one of ``level``: it will be that again.
+    """Note what a value was before a write made it one of ``level``: it will be that again."""
+    running.promoted.setdefault(level, []).append((weakref.ref(value), was))
 
-    A batch is kept until then where others see the memory that it had: that of a detached twin.
-    """
-    meta = bottom(was).meta if value.batch else None
-    twins = meta is not None and meta.version.twins
-    reference: Any = (lambda: value) if twins else weakref.ref(value)
-    running.promoted.setdefault(level, []).append((reference, was))
+
+def show_written(value: Any) -> None:
+    """After a write to a batch that a write made of what was none: write to the memory that it had,
+    which others may see, the first of its values, for they are all the same."""
+    for batch, was in getattr(value.aliases, "shown", ()):
+        # An expanded view has the memory of its base, which is written to itself.
+        if not share_memory(bottom(was).own_array()):
+            with enable_grad():
+                store(was, batch.content[0])
 
 
 def _without(value: Any, level: int) -> Any:
@@ -212,10 +218,6 @@ def demote(level: int) -> None:
     running.values.pop(level, None)
     back = {id(was): value for value, was in alive}
     for value, was in alive:
-        # An expanded view has the memory of its base, which is written to itself.
-        if value.batch and not share_memory(bottom(was).own_array()):
-            with enable_grad():
-                store(was, value.content[0])
         put_back(value, was)
 
     def renew(references: list[weakref.ref] | None) -> None:
@@ -241,6 +243,4 @@ def demote(level: int) -> None:
     for noted in running.promoted.values():  # what it was may be so by a level around this one
         for i, (reference, was) in enumerate(noted):
             if id(reference()) in back:
-                value = back[id(reference())]
-                weak = isinstance(reference, weakref.ref)
-                noted[i] = weakref.ref(value) if weak else (lambda value=value: value), was
+                noted[i] = weakref.ref(back[id(reference())]), was

@@ -243,6 +243,25 @@ def follow(target: Any, value: Any) -> None:
         follow(target.content, value.content)
 
 
+def follow_tangents(target: Any, value: Any) -> None:
+    """Have ``target`` have the tangents of ``value``, which may be a batch at further levels.
+
+    Raises RuntimeFault (E0412) where its elements differ there.
+    """
+    while any(not layer.batch for layer in chain_of(target)):
+        if rank_of(target) != value.__gradcli_rank__:
+            value = value.alike()
+            if value is None:
+                said = "an argument that is not mapped is written to with what differs along a vmap"
+                raise RuntimeFault("E0412", said, help="write to a clone() of it")
+            continue
+        if not value.batch:
+            target.own()
+            with value.recorded([value.content]):
+                store(target.tangent, value.tangent)
+        target, value = target.content, value.content
+
+
 class Operand(Conversions):
     """A value that stands for a Tensor inside a transformed function."""
 
@@ -357,6 +376,11 @@ class Operand(Conversions):
         raise RuntimeFault("E0412", said, help="differentiate by an argument of the function")
 
     def detach_(self) -> Any:
+        """Be out of the graph, or without a tangent, from here on, as Tensor's."""
+        refuse_captured(self, numbers=False)
+        return self._leave_graph()
+
+    def _leave_graph(self) -> Any:
         """Raises RuntimeFault (E0409), as of a view: use ``detach()``."""
         raise RuntimeFault("E0409", "Can't detach views in-place. Use detach() instead.")
 

@@ -16,6 +16,8 @@ import pytest
 
 import gradcli
 import gradcli.batch
+from gradcli.autograd import functional
+from gradcli.func import jacrev
 from gradcli.jit import compiled as module
 from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
@@ -366,6 +368,19 @@ def test_tensors_that_need_a_gradient_are_recorded():
     x = gradcli.tensor([1.0, 2.0], requires_grad=True)
     gradcli.compile(lambda x: (x * x).sum())(x).backward()
     assert x.grad.tolist() == [2.0, 4.0]
+
+
+@family("transform", [
+    functional.jacobian, lambda f, x: functional.jacobian(f, x, vectorize=True),
+    lambda f, x: functional.jacobian(f, x, create_graph=True), lambda f, x: jacrev(f)(x),
+    lambda f, x: functional.jacobian(f, x, vectorize=True, strategy="forward-mode"),
+])  # fmt: skip
+def test_derivatives_are_differentiated_by_what_asks_for_all(transform):
+    c, x = gradcli.compile(lambda x: (x**3).sum()), gradcli.tensor([1.0, 2.0])
+    for _ in range(3):  # on the engine, and compiled
+        for of in (lambda x: c.value_and_grad(x)[1][0], c.jacobian):
+            assert transform(of, x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+        assert transform(lambda x: c.hessian(x).sum(0), x).tolist() == [[6.0, 0.0], [0.0, 6.0]]
 
 
 def test_hessians_of_several_inputs(engine_is_shut):

@@ -7,6 +7,7 @@ import math
 import random
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import pytest
 import gradcli as torch
 import gradcli.autograd.forward_ad as fwad
 from gradcli.autograd import functional
-from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from gradcli.func import functionalize, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from tests.support.families import family
 from tests.transforms import random_writes
 
@@ -286,14 +287,17 @@ def into_global(x):
 ])  # fmt: skip
 def test_a_captured_tensor_is_not_written_to(transform):
     c, module = torch.ones(3), Holder()
-    view, several = c[1:], (c,)
+    view, several, lists, deep = c[1:], (c,), {"held": [c]}, SimpleNamespace(held=[c])
+    frozen = torch.nn.Parameter(c, requires_grad=False)
     for write in (
         lambda x: (c.copy_(x) * x).sum(), lambda x: (c.add_(1) * x).sum(), module, into_global,
         lambda x: (c.view(3).mul_(x.detach()) * x).sum(), lambda x: (view.zero_() * x[1:]).sum(),
         lambda x: x.sum() * c.detach().fill_(2).sum(),
         functools.partial(lambda b, x: (b.sub_(x) * x).sum(), c),
         lambda x: (c.unsqueeze_(0) * x).sum(), lambda x: (c.resize_(4)[:3] * x).sum(),
-        lambda x: (several[0].add_(x) * x).sum(),
+        lambda x: (several[0].add_(x) * x).sum(), lambda x: (deep.held[0].mul_(x) * x).sum(),
+        lambda x: (lists["held"][0].mul_(2) * x).sum(), lambda x: (frozen.mul_(x) * x).sum(),
+        lambda x: (lists["held"][0].data.mul_(2) * x).sum(),
         lambda x: ((x * c).sin() * (c * 1).unsqueeze_(0)).sum() + c.t_().sum(),
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=r"mutate a captured Tensor|vmap: inplace"):
@@ -305,6 +309,97 @@ def test_a_captured_tensor_is_not_written_to(transform):
     same(c, [1, 1, 1])
     same(HELD, [1, 1, 1])
     same(module.seen, [1, 1, 1])
+
+
+def made(x):
+    """A constant that the function makes, under a name and in a list that are not its own."""
+    global LATELY
+    LATELY, parts = torch.ones(3), []
+
+    def fill():
+        nonlocal parts
+        parts = [torch.zeros(3), torch.arange(3.0) * 2, torch.eye(3).sum(0)]
+        for part in parts:
+            part.add_(x)
+        LATELY.mul_(x)
+
+    fill()
+    return (sum(parts) * LATELY).sum()
+
+
+@family("around", [lambda f: f, lambda f: lambda x: jvp(f, (x,), (T,))[1]])
+def test_what_is_made_inside_is_written_to_by_any_name(around):
+    x = point()
+    want = around(grad(lambda x: ((3 * x + torch.arange(3.0) * 2 + 1) * x).sum()))(x)
+    for inner in (grad, jacrev, jacfwd, lambda f: grad(functionalize(f))):
+        same(around(inner(made))(x), want)
+        same(around(inner(lambda x: jvp(made, (x,), (torch.ones(3),))[0]))(x), want)
+
+
+@family("held", [lambda w: w, lambda w: [w]])
+@pytest.mark.parametrize("make", [lambda x: x * 1, torch.ones_like])
+def test_an_argument_that_is_held_elsewhere_too_is_not_written_to_in_nested_transforms(held, make):
+    def f(x):
+        w = make(x)
+        kept = held(w)
+        return grad(lambda z, c: (c.mul_(z) * 0 + kept[0] * z).sum())(x, w)
+
+    for around in (jacrev, jacfwd, lambda f: lambda x: jvp(f, (x,), (T,))):
+        with pytest.raises(RuntimeError, match="captured"):
+            around(f)(point())
+
+
+@family("inner", [
+    grad, jacrev, hessian, lambda f: lambda a: vjp(f, a)[1](torch.tensor(1.0))[0],
+    lambda f: lambda a: jvp(grad(f), (a,), (a * 1,))[1],
+])  # fmt: skip
+def test_tangents_follow_a_write_under_no_grad(inner):
+    def written(a):
+        with torch.no_grad():
+            a.mul_(2)
+        return (a * a).sum()
+
+    def f(x):
+        y = x * 3
+        inner(written)(y)
+        return y * x
+
+    same(jvp(f, (point(),), (T,))[1], 12 * point() * T)
+    same(jacfwd(f)(point()), np.diag([12, 24, 36]))
+    rows = torch.stack([point(), point()])
+    same(vmap(jacfwd(f))(rows), [np.diag([12, 24, 36])] * 2)
+    same(vmap(grad(lambda x: (inner(written)(x * 1) * 0).sum() + x.sum()))(rows), np.ones((2, 3)))
+
+
+@family("inner", [grad, jacrev])
+def test_a_detached_twin_sees_what_is_written_to_a_batch(inner):
+    def f(x):
+        inner(lambda z, u: (z * 1 + u.detach().copy_(z)).sum())(x * 2, x)
+        return x * x
+
+    same(jacfwd(f)(point()), np.diag([4, 8, 12]))
+    same(jvp(f, (point(),), (T,))[1], 4 * point() * T)
+
+
+def test_what_is_detached_in_place():
+    def moved(x):
+        s = x * 1
+        x.detach_()
+        x += s + 1
+        return (s + x).sum()
+
+    for transform in (grad, jacrev, lambda f: lambda x: vmap(grad(f))(x[None])[0]):
+        same(transform(moved)(point()), [1, 1, 1])  # by what it has become
+    for part in (lambda a: a, lambda a: a[:1], lambda a: (a * 1)[:1]):
+        with pytest.raises(RuntimeError, match="Can't detach views"):
+            jvp(lambda a, part=part: part(a).detach_(), (point(),), (T,))
+    x = point().requires_grad_()
+    y = x * 1
+    for value in (x, y):
+        same(grad(lambda a, v=value: (a.detach_(), v.sum())[1])(value), [0, 0, 0])
+        same(grad(lambda b, a: (a.detach_(), b.sum())[1])(value, value), [1, 1, 1])
+        assert value.requires_grad
+    assert x.is_leaf
 
 
 @family("write", [

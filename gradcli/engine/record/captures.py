@@ -1,17 +1,16 @@
 """What a function that a transform runs may not write to: the tensors that it captures.
 
 ``func.grad`` and its like make values of their own of a function's arguments. A tensor that the
-function finds elsewhere (in its closure, among its module's names, in an object that it belongs to)
-is shared with everybody else, so that a write to it would leave a trace of the transform there.
-PyTorch refuses such a write, and so does this.
-
-Nothing is looked for before the first write: most functions have none.
+function finds elsewhere (in its closure, among its module's names, in a list) is shared with
+everybody else, so that a write to it would leave a trace of the transform there. PyTorch refuses
+such a write, and so does this: what a function may write to is what it was given, and what was made
+while it ran. That is known by a mark, which tensors have that are made inside transforms.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -25,83 +24,92 @@ _MOST = 2000
 """How many values are looked at: enough for the names of a function and of those that it calls."""
 
 
-def refuse_captured(target: Any) -> None:
-    """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures."""
+def refuse_captured(target: Any, numbers: bool = True) -> None:
+    """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures: its
+    ``numbers``, or its place in the graph alone."""
     if not transformed.by:
         return
     transformed.taken += 1  # a trace has no instruction for what is not refused
+    own = bottom(target)
     while (outer := getattr(getattr(target, "meta", None), "outer", None)) is not None:
         target = outer  # what it is the data of
-    for transform in reversed(transformed.by):
-        own = any(_same_memory(target, t, own=True) for t in transform.arguments)
-        if own:
-            _refuse_followed(transform, target)
-        elif _made_inside(transform, target):
-            return
+    version = bottom(target)._meta().version
+    base = own if own._meta().base is None else own.meta.base
+    for place, transform in reversed([*enumerate(transformed.by)]):
+        if transform.function is None or transform.holds(version.begun):
+            continue
+        if any(_is_of(target, argument) for argument in transform.arguments):
+            if numbers:
+                _refuse_followed(transform, target, version)
         # What was detached from an argument is that, though the same memory is captured too.
-        given = own or any(_same_memory(target, t) for t in transform.arguments)
-        function = transform.function
-        if function is not None and any(_same_memory(target, t, given) for t in captured(function)):
-            said = "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted"
-            said += " to call in-place operation that would mutate a captured Tensor."
-            mend = "make the tensor an argument of the function, or write to a clone() of it"
-            raise RuntimeFault("E0412", said, help=mend)
-        if own:
-            return
+        elif not (_is_from(transform, base) and _in_memory(transform.arguments, version)):
+            raise _mutates()
+        if numbers:
+            _refuse_given(transform, version, any(t.since for t in transformed.by[:place]))
+
+
+def _mutates() -> RuntimeFault:
+    said = "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
+    said += "in-place operation that would mutate a captured Tensor."
+    mend = "make the tensor an argument of the function, or write to a clone() of it"
+    return RuntimeFault("E0412", said, help=mend)
+
+
+def _is_from(transform: Transform, tensor: Tensor) -> bool:
+    """Whether the object that stands for some memory was made inside."""
+    recorded = tensor.edge is not None and not tensor.edge.leaf
+    return transform.holds(tensor.edge.seq if recorded else transformed.made.get(id(tensor)))
+
+
+def _in_memory(values: Iterable[Any], version: Any) -> bool:
+    metas = (bottom(value).meta for value in values)
+    return any(meta is not None and meta.version is version for meta in metas)
 
 
 Tensor._refuse_captured = refuse_captured
 
 
-def _made_inside(transform: Transform, target: Any) -> bool:
-    """Whether ``target`` was computed in what runs: the function gave it a name, as ``self.h``."""
-    if transform.since is None:
-        return False
-    if transform.level is not None and getattr(target, "__gradcli_rank__", 1) >= transform.level:
-        return True
-    base = bottom(target)
-    edge = base.edge if base.meta is None or base.meta.base is None else base.meta.base.edge
-    return edge is not None and not edge.leaf and edge.seq in transform.so_far()
-
-
-def _refuse_followed(transform: Transform, target: Any) -> None:
+def _refuse_followed(transform: Transform, target: Any, version: Any) -> None:
     """Refuse a write to an argument in whose memory is one that a transform differentiates by:
     that has its place in graphs around, and its tangent, from before."""
     for t in transform.arguments if transform.level is None else ():
         linked = t.meta is not None and t.meta.made == ARGUMENT
         dual = t is not bottom(t) and not is_batch(t)
         around = linked or (dual and getattr(bottom(t).edge, "leaf", False))
-        if around and _same_memory(target, t) and not _same_memory(target, t, own=True):
+        if around and _in_memory((t,), version) and not _is_of(target, t):
             said = "a write to an argument in the memory of one that is differentiated by"
             raise RuntimeFault("E0412", said, help="write to a clone() of it")
 
 
-def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
-    """Whether ``target`` is ``other`` or a view of it; or, unless ``own``, a detached twin."""
-    if target is other:
-        return True
-    if not (isinstance(target, Plain) and isinstance(other, Plain)):
-        aliases = None if isinstance(target, Plain) else target.aliases
-        same = aliases is not None and aliases is getattr(other, "aliases", None)
-        if own or same:
-            return same
-        target, other = bottom(target), bottom(other)
-    meta, its = target.meta, other.meta
-    if meta is None or its is None:
-        return False
-    return meta.base is other or (meta.version is its.version and not own)
+def _refuse_given(transform: Transform, version: Any, nested: bool) -> None:
+    """Refuse a write to an argument in reverse mode that is captured too: graphs and tangents
+    around would have to follow under the captured name, those of the transform not."""
+    if transform.level is not None:
+        return
+    for t in captured(transform.function, deep=True):
+        outside = nested or t is not bottom(t) or t.edge is not None
+        if outside and _in_memory((t,), version) and not _is_from(transform, bottom(t)):
+            raise _mutates()
 
 
-def captured(function: Any) -> Iterator[Any]:
-    """The tensors, and what stands for one, that a function can reach by its names.
+def _is_of(target: Any, argument: Any) -> bool:
+    """Whether ``target`` is an argument or a view of it, inside levels of further transforms."""
+    while True:
+        if target is argument:
+            return True
+        if isinstance(target, Plain):
+            base = None if target.meta is None else target.meta.base
+            return base is not None and base is argument
+        if target.aliases is not None and target.aliases is getattr(argument, "aliases", None):
+            return True
+        target = target.content
 
-    Not those in lists and dicts, or in a tuple that an object has: the function may have put them
-    there itself. What it lent to a module is not captured for that, but where it has it from such a
-    list or dict.
-    """
+
+def captured(function: Any, deep: bool = False) -> Iterator[Any]:
+    """The tensors, and what stands for one, that a function can reach by its names; those in lists
+    and dicts only if ``deep``."""
     work: list[Any] = [function]
     seen: set[int] = set()
-    lent = {id(value) for value in transformed.lent}
     while work and len(seen) < _MOST:
         value = work.pop()
         if id(value) in seen or isinstance(value, type | ModuleType | str | int | float):
@@ -117,14 +125,11 @@ def captured(function: Any) -> Iterator[Any]:
             work += [value.func, *value.args, *value.keywords.values()]
         elif hasattr(value, "__dict__"):
             for held in vars(value).values():  # a module has dicts of parameters, buffers, modules
-                parts: Any = held.values() if isinstance(held, dict) else (held,)
-                parts = (p for p in parts if lent or not isinstance(p, tuple))
-                work += [part for part in parts if id(part) not in lent]
+                work += held.values() if isinstance(held, dict) else (held,)
         elif isinstance(value, tuple):  # as of ``def outer(*a)``
             work += value
-        elif lent and isinstance(value, dict | list):
-            parts = value.values() if isinstance(value, dict) else value
-            yield from (part for part in parts if id(part) in lent)
+        elif deep and isinstance(value, dict | list | set):
+            work += value.values() if isinstance(value, dict) else value
 
 
 def _names(function: FunctionType) -> Iterator[Any]:

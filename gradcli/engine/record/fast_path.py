@@ -47,8 +47,7 @@ from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.out import has_out, into
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import outside, theirs
-from gradcli.engine.tensor.storage import InferenceMeta
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, marked, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.dims import in_rows, laid_as
 from gradcli.ops.errors import Fault
@@ -399,10 +398,10 @@ def _recording(
            f"note_view(out, {values[0]})",
            "if e0 is None or (mode.inferring and out.is_inference()):",
            "    out.edge = None",
-           "    return out"] if _may_be_view(op) else
+           "    return marked(out) if mode.marking else out"] if _may_be_view(op) else
           [f"if {' and '.join(f'e{i} is None' for i in active)}:",
            "    out.edge = None",
-           "    return marked(out) if mode.inferring else out",
+           "    return marked(out) if mode.marking else out",
            "state = current()", f"if not state.plain: return in_a_mode(out, {general})"]),
         f"node = new(node_{kind} or class_of(op, {numbers!r}, globals(), 'node_{kind}'))",
         f"node.edges = {edges}",
@@ -490,19 +489,12 @@ def _class_of(op: Operator, numbers: tuple[bool, ...], scope: dict[Any, Any], na
     return found
 
 
-def _marked(out: Tensor) -> Tensor:
-    """A result that no graph leads to, marked where inference mode is on."""
-    if current().inference:
-        out.meta = InferenceMeta()
-    return out
-
-
 def _in_a_mode(out: Tensor, *operation: Any) -> Tensor:
     """The result of an operation on what requires a gradient, where the state is not plain."""
     if current().grad:
         return finish(*operation)
     out.edge = None
-    return _marked(out)
+    return marked(out) if mode.marking else out
 
 
 def _of_numbers(op: Operator, args: tuple[Any, ...]) -> Any:
@@ -558,7 +550,7 @@ _NAMES: dict[str, Any] = {
     "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
     "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "in_rows": in_rows,
-    "into": into, "laid_as": laid_as, "looked_at": looked_at, "marked": _marked, "mode": mode,
+    "into": into, "laid_as": laid_as, "looked_at": looked_at, "marked": marked, "mode": mode,
     "new": object.__new__, "not_a": not_a,
     "note_columns": note_columns, "note_view": note_view,
     "of_numbers": _of_numbers, "of_others": _of_others, "outside": outside, "rebound": _rebound,

@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import Cotangents, Extra, Node, Part, keeps_result, more
 from gradcli.engine.record.composite import one_of_several
-from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, own_meta, wrap
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 
@@ -98,7 +98,7 @@ def joined(name: str, results: Iterable[Any], *sources: Any) -> tuple[Any, ...]:
     if not recorded:
         for r in results:  # parts of one array, which nothing goes on to read
             if isinstance(r, Plain) and r.meta is not None and r.meta.base is None:
-                r.meta = r.meta.__class__()
+                r.meta = own_meta()
     if not recorded or not all(isinstance(r, Plain) for r in results):
         return results
     node = Joint(results, name, sources)

@@ -28,10 +28,12 @@ class Slots:
 class Version:
     """Counts writes to one piece of memory; views and detached twins share it."""
 
-    __slots__ = ("number", "place", "twins")
+    __slots__ = ("begun", "number", "place", "twins")
 
     def __init__(self) -> None:
         self.number = 0
+        # Of memory that was made inside transforms: when the innermost had begun, or later.
+        self.begun: int | None = None
         self.place: Place | None = None  # of the last write
         # Where one was detached: the bases of all views, which see a write to any of them.
         self.twins: References | None = None
@@ -52,6 +54,7 @@ class References(list["weakref.ref[Any]"]):
     """Tensors that are here for as long as something else refers to them."""
 
     room = 16
+    shown: Any  # of a batch that a write made of what was none: in batches, and what that was
 
     @classmethod
     def of(cls, *tensors: Any) -> References:

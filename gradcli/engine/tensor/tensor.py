@@ -393,6 +393,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                 if self.meta is None:
                     meta = Meta()
                     edge = self.edge
+                    if transformed.by:
+                        recorded = edge is not None and not edge.leaf
+                        known = transformed.made.get(id(self))
+                        meta.version.begun = edge.seq if recorded else known
                     if edge is not None and keeps_result(edge):
                         extra = more(edge)
                         if extra.out_meta is not None:  # of who asked for the saved result
@@ -551,7 +555,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         """Take this tensor itself out of the graph. Raises RuntimeFault (E0409) for a view."""
         if current().inference:
             return self
-        self._refuse_captured()
+        self._refuse_captured(numbers=False)
+        return self._leave_graph()
+
+    def _leave_graph(self) -> Tensor:
         if self._is_view():
             said = "Can't detach views in-place. Use detach() instead."
             more = (
@@ -737,13 +744,27 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     out.array = array
     out._dtype = dtype
     out.edge = edge
-    out.meta = InferenceMeta() if mode.inferring and current().inference else None
+    out.meta = None
+    return marked(out) if mode.marking else out
+
+
+def marked(out: Tensor) -> Tensor:
+    """A tensor that is made now, marked where inference mode is on or a transform is running."""
+    if transformed.by:
+        transformed.made[id(out)] = transformed.by[-1].begun
+    if mode.inferring and current().inference:
+        out.meta = own_meta()
     return out
 
 
 def own_meta() -> Meta | None:
     """What is known of the memory of a tensor that is made now and is no view."""
-    return InferenceMeta() if mode.inferring and current().inference else None
+    if not (mode.inferring and current().inference):
+        return None
+    meta = InferenceMeta()
+    if transformed.by:
+        meta.version.begun = transformed.by[-1].begun
+    return meta
 
 
 def constant(value: Any) -> Tensor:
