@@ -462,7 +462,8 @@ def _lasting(
             off = worst(lasting, known, points.sizes)[0]
             if off <= TOLERANCE:
                 best, answer, most = (other, off), lasting, lasts
-    points.lost[path] = [*most.lost, *Kept(answer, points.far(path, NOUGHT), points.sizes).lost]
+    far += points.far(path, NOUGHT)
+    points.lost[path] = Kept(answer, far, points.sizes, doubted=100.0).lost
     return best
 
 

@@ -49,8 +49,8 @@ DOMAIN = ("E0304",)
 _MORE = 12
 _WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40.0, -1.0))
 """How many points ``Points.wide`` draws, and the ranges for the numbers of one variable."""
-_FAR = tuple((s * x, True) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
-_FAR += tuple((s * x, False) for x in (40.0, 400.0, 1e-8) for s in (1, -1))
+_FAR = tuple((s * x, True) for x in (25.0, 250.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
+_FAR += tuple((s * x, False) for x in (25.0, 250.0, 1e-8) for s in (1, -1))
 """Sizes of numbers, and whether all variables have such, or those that one differentiates by and
 each of them: ``x - z`` is small of equal ones."""
 NOUGHT = ((0.0, True),)
@@ -498,7 +498,8 @@ class Kept:
     count  at how many it is finite and right
     tails  its entries at those that are too small to be rounded: ``1 - sigmoid(40)`` is 0
     lost   the sizes of the numbers at which it has lost its digits to rounding, or has no value
-           where the engine has one
+           where the engine has one. Of numbers smaller than ``doubted`` the engine may have lost
+           the same digits: there its agreement proves nothing
     """
 
     __slots__ = ("count", "lost", "tails", "wrong")
@@ -510,7 +511,7 @@ class Kept:
 
     def __init__(
         self, answer: Program, far: Sequence[tuple[float, dict, np.ndarray | None]],
-        sizes: Mapping[str, int],
+        sizes: Mapping[str, int], doubted: float = 1.0,
     ) -> None:  # fmt: skip
         self.wrong = self.count = self.tails = 0
         self.lost: list[float] = []
@@ -526,7 +527,7 @@ class Kept:
                     self.lost.append(size)
                 continue
             lost = exact is None or not alike(got, exact, size)
-            if lost or abs(size) < 1:  # near 0 the engine may have lost the same digits
+            if lost or abs(size) < doubted:  # the engine may have lost the same digits
                 rounded = rounded or prepare(_rounded(answer))
                 if _lost(answer, rounded, got, point, sizes, _allowed(got, size)).any():
                     self.lost.append(size)
