@@ -49,11 +49,13 @@ DOMAIN = ("E0304",)
 _MORE = 12
 _WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40.0, -1.0))
 """How many points ``Points.wide`` draws, and the ranges for the numbers of one variable."""
-_FAR = tuple((s * x, True) for x in (25.0, 250.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
-_FAR += tuple((s * x, False) for x in (25.0, 250.0, 1e-8) for s in (1, -1))
+_FAR = tuple((s * x, True) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
+_FAR += tuple((s * x, False) for x in (40.0, 400.0, 1e-8) for s in (1, -1))
 """Sizes of numbers, and whether all variables have such, or those that one differentiates by and
 each of them: ``x - z`` is small of equal ones."""
-NOUGHT = ((0.0, True),)
+TOLD = tuple((x, True) for x in (0.0, 25.0, -25.0, 250.0, -250.0))
+"""Sizes that only the form chosen is judged at: at 40 differences from 1 have no digits left, at
+400 squares overflow in the engine too."""
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 

@@ -67,11 +67,6 @@ def test_a_form_that_lasts_is_preferred(text: str) -> None:
     assert not off(text, 1, finite=True)
 
 
-def test_squares_that_overflow_before_what_is_squared_are_no_form() -> None:
-    """``cosh(2*x)`` is finite at 300."""
-    assert np.isclose(diff("log(cosh(2*x))**2", order=2).evaluate(x=300.0), 8, rtol=1e-12)
-
-
 def wrong(seed: int, count: int) -> list[str]:
     """Values of random forms that are finite and wrong."""
     rng = random.Random(seed)
@@ -129,8 +124,9 @@ def test_a_form_without_digits_says_where() -> None:
         ("x/sinh(x)", [-1e-8, 1e-8]),
         ("x*(digamma(x + 1) - digamma(x))", [-25.0, -1e-8, 1e-8]),
         ("-log(1 - (1 - exp(-x))**1.5)", [25.0]),  # there the engine loses the same digits
+        ("log(cosh(2*x))**2", [-250.0, 250.0]),  # a square of cosh(2*x), which is finite, is not
     ):
-        found = diff(text).checked
+        found = diff(text, order=2 if "cosh" in text else 1).checked
         assert found is not None and found["loses_digits_near"] == sizes
     found = diff("1/tanh(x/j)/j - 2/tanh(2*x)", "x").checked  # of both tiny x/j is not
     assert found is not None and found["loses_digits_near"] == [-1e-8, 1e-8]
