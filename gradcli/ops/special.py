@@ -600,7 +600,7 @@ def _bessel(name: str, kind: str, n: int, slope: Callable[..., Any], **facts: An
         _one(name[-2:]),
         slope,
         doc=f"The {kind} of order {n}.",
-        kink=f"at {{0}} = 0: {found} divides by it (gradcli grad is exact)",
+        kink=f"at {{0}} = 0: {found} divides by it (gradcli grad does not)",
         values={0: 1 - n},
         **facts,
     )
@@ -722,7 +722,7 @@ sinc = elementwise(
     holds=12.2,
     doc="sin(pi*x)/(pi*x), 1 at 0.",
     values={0: 1},
-    kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
+    kink="at {0} = 0: the formula divides by it (gradcli grad does not)",
 )
 
 
@@ -740,7 +740,7 @@ spherical_bessel_j0 = elementwise(
     holds=3,
     doc="sin(x)/x, 1 at 0: the spherical Bessel function of order 0.",
     values={0: 1},
-    kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
+    kink="at {0} = 0: the formula divides by it (gradcli grad does not)",
     numpy="np.sinc({0}/np.pi)",
     pytorch="torch.sinc({0}/torch.pi)",
     jax="jnp.sinc({0}/jnp.pi)",

@@ -34,7 +34,7 @@ from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import WITHHELD, as_reals, no_closed_form
 from gradcli.symbolic.verify import (
     DOMAIN,
-    NOUGHT,
+    TOLD,
     TOLERANCE,
     Kept,
     Points,
@@ -462,7 +462,8 @@ def _lasting(
             off = worst(lasting, known, points.sizes)[0]
             if off <= TOLERANCE:
                 best, answer, most = (other, off), lasting, lasts
-    points.lost[path] = [*most.lost, *Kept(answer, points.far(path, NOUGHT), points.sizes).lost]
+    told = Kept(answer, points.far(path, TOLD), points.sizes, doubted=100.0)
+    points.lost[path] = most.lost + told.lost
     return best
 
 

@@ -53,7 +53,9 @@ _FAR = tuple((s * x, True) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1
 _FAR += tuple((s * x, False) for x in (40.0, 400.0, 1e-8) for s in (1, -1))
 """Sizes of numbers, and whether all variables have such, or those that one differentiates by and
 each of them: ``x - z`` is small of equal ones."""
-NOUGHT = ((0.0, True),)
+TOLD = tuple((x, True) for x in (0.0, 25.0, -25.0, 250.0, -250.0))
+"""Sizes that only the form chosen is judged at: at 40 differences from 1 have no digits left, at
+400 squares overflow in the engine too."""
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -498,7 +500,8 @@ class Kept:
     count  at how many it is finite and right
     tails  its entries at those that are too small to be rounded: ``1 - sigmoid(40)`` is 0
     lost   the sizes of the numbers at which it has lost its digits to rounding, or has no value
-           where the engine has one
+           where the engine has one. Of numbers smaller than ``doubted`` the engine may have lost
+           the same digits: there its agreement proves nothing
     """
 
     __slots__ = ("count", "lost", "tails", "wrong")
@@ -510,7 +513,7 @@ class Kept:
 
     def __init__(
         self, answer: Program, far: Sequence[tuple[float, dict, np.ndarray | None]],
-        sizes: Mapping[str, int],
+        sizes: Mapping[str, int], doubted: float = 1.0,
     ) -> None:  # fmt: skip
         self.wrong = self.count = self.tails = 0
         self.lost: list[float] = []
@@ -526,7 +529,7 @@ class Kept:
                     self.lost.append(size)
                 continue
             lost = exact is None or not alike(got, exact, size)
-            if lost or abs(size) < 1:  # near 0 the engine may have lost the same digits
+            if lost or abs(size) < doubted:  # the engine may have lost the same digits
                 rounded = rounded or prepare(_rounded(answer))
                 if _lost(answer, rounded, got, point, sizes, _allowed(got, size)).any():
                     self.lost.append(size)
