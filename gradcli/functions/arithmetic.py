@@ -172,6 +172,9 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
         return O["clamp"](input, min=min, max=max)
     # A number beside a tensor, which PyTorch refuses, is what ``clamp(x, 0, c)`` says of any c.
     # At a bound the derivative is the input's, as between numbers.
+    if min is not None and max is not None and isinstance(bottom(input), Tensor):
+        # The three meet at once: beside one bound alone a 0-d one can decide more, or less.
+        input = input.to(dtypes.meeting(input, min, max))
     out = input if min is None else _held(input, min, O["lt"])
     out = out if max is None else _held(out, max, O["gt"])
     if min is not None and max is not None:

@@ -174,6 +174,19 @@ def test_bounds_of_unsigned_numbers_count_from_the_top():
     assert gradcli.pow(-2, x[1:]).tolist() == [254, 224]
 
 
+def test_a_value_and_two_bounds_meet_in_one_dtype():
+    """As three operands of one operation, not the value with one bound and then the other."""
+    float32, float64, int32 = gradcli.float32, gradcli.float64, gradcli.int32
+    for dtypes, shapes, wanted in (
+        ((int32, float64, float32), ((2,), (), (2,)), float32),
+        ((int32, float32, float64), ((2,), (2,), ()), float32),
+        ((gradcli.bool, float64, float32), ((), (), (2,)), float32),
+        ((int32, float32, float64), ((2,), (), ()), float64),
+    ):
+        x, low, high = (gradcli.ones(s, dtype=d) for d, s in zip(dtypes, shapes, strict=True))
+        assert gradcli.clamp(x, low, high).dtype == wanted
+
+
 def test_of_no_whole_numbers_there_is_a_quotient_by_0():
     none = gradcli.zeros(0, dtype=gradcli.int64)
     assert (none // 0).dtype is (none % 0).dtype is gradcli.int64

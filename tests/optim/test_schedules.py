@@ -279,3 +279,23 @@ def test_losses_in_a_graph_are_taken_without_a_warning():
 
     assert lbfgs.step(closure).item() == 2.0
     assert w.tolist() == pytest.approx([0, 0], abs=1e-6)
+
+
+def test_a_schedule_keeps_the_rates_and_momentums_that_it_was_given():
+    """Also where they are tensors that change later, or that become the rate of a group."""
+    x = torch.zeros(1, requires_grad=True)
+    given = [torch.tensor(v) for v in (0.25, 0.5, 0.75, 1.0)]
+    optimizer = torch.optim.SGD([x], lr=0.125)
+    schedule = lr_scheduler.CyclicLR(
+        optimizer, given[0], given[1], 2, base_momentum=given[2], max_momentum=given[3]
+    )
+    for value in given:
+        value.zero_()
+    found = []
+    for _ in range(6):
+        group = optimizer.param_groups[0]
+        found.append((float(group["lr"]), float(group["momentum"])))
+        optimizer.step()
+        schedule.step()
+    climb = [(0.25, 1.0), (0.375, 0.875), (0.5, 0.75), (0.375, 0.875)]
+    assert found == climb + climb[:2]

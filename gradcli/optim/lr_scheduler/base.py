@@ -134,7 +134,7 @@ def set_rate(group: dict[str, Any], rate: Any) -> None:
     if isinstance(group["lr"], Tensor):
         group["lr"].detach().fill_(float(rate))
     else:
-        group["lr"] = rate
+        group["lr"] = _copied(rate)
 
 
 def checked_optimizer(optimizer: Any) -> Optimizer:
@@ -145,11 +145,11 @@ def checked_optimizer(optimizer: Any) -> Optimizer:
 
 
 def per_group(optimizer: Optimizer, name: str, given: Any) -> list[Any]:
-    """One value for each group, from one for all or a list. Raises ValueFault (E0304)."""
+    """A copy of one value for each group, from one for all or a list. Raises ValueFault (E0304)."""
     count = len(optimizer.param_groups)
     if not isinstance(given, list | tuple):
-        return [given] * count
+        return [_copied(given) for _ in range(count)]
     if len(given) != count:
         said = f"optimizer.param_groups. {name} has {len(given)} values, param_groups has {count}."
         raise bad_argument(f"{name} must have the same length as {said}")
-    return list(given)
+    return [_copied(value) for value in given]
