@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-import gradcli.transforms as transforms
 from gradcli.display.expression import Expression, tried
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import LimitFault, RuntimeFault
 from gradcli.transforms.check import tolerance
+from gradcli.transforms.forward import tangents_of
 
 LONGEST = 1000
 """Characters of a text, and entries of its variables, up to which a closed form is looked for."""
@@ -90,7 +90,7 @@ def _forward(job: Expression, points: Sequence[Any], along: Sequence[Any]) -> fl
         wrap(v.astype(x.dtype)[()], leaf.dtype)
         for v, x, leaf in zip(along, points, leaves, strict=True)
     )
-    _, tangent = transforms.jvp(lambda *xs: _value(job, xs), leaves, tangents)
+    tangent = tangents_of(lambda *xs: _value(job, xs), leaves, tangents)
     return float(tangent.array)
 
 

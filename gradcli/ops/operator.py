@@ -115,6 +115,8 @@ class Operator:
     edges: str = ""
     example: str = ""
     family: str = ""
+    of_truths: str = ""
+    """What it is of two truth values: of 2 that hold a sum is true, not 2."""
     infix: str = ""
     """The sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and."""
     core: str = ""

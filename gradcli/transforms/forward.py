@@ -118,11 +118,17 @@ def _dual_level() -> Iterator[int]:
         demote(level)
 
 
-def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> Any:
-    """The tangent of ``func(*at)`` by dual numbers."""
+def dual_numbers(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> tuple:
+    """The value and the tangent of ``func(*at)`` by dual numbers, which is no transform: the
+    function may write to what it captures."""
     with _dual_level() as level, outside_inference():
         duals = [Dual(p, t, level) for p, t in zip(at, along, strict=True)]
-        return _pushed(func, duals, level, False, False)[1]
+        return _pushed(func, duals, level, False, False)
+
+
+def tangents_of(func: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> Any:
+    """The tangent of ``func(*at)`` by dual numbers."""
+    return dual_numbers(func, at, along)[1]
 
 
 def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: bool) -> tuple:

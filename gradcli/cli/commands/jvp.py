@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import gradcli.transforms as transforms
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.arguments import assigned
 from gradcli.cli.commands.grad import Cotangent, read_cotangent, severed
@@ -15,6 +14,7 @@ from gradcli.display.expression import gradients
 from gradcli.engine import wrap
 from gradcli.ops.errors import ValueFault
 from gradcli.transforms import functional
+from gradcli.transforms.forward import dual_numbers
 
 Along = Annotated[
     list[str] | None, option("--along", "The direction of a variable; repeatable.", "NAME=VALUE")
@@ -25,7 +25,7 @@ Along = Annotated[
 def jvp(job: Job, along: Along = None, nan: options.Nan = "warn") -> None:
     """Example: gradcli jvp "sin(x)*y" --x 1 --y 2 --along x=1"""
     names, at, vectors = _directions(along, job)
-    value, tangent = transforms.jvp(job.function(*names), at, vectors)
+    value, tangent = dual_numbers(job.function(*names), at, vectors)
     job.emit("jvp", [("tangent", "tangent", tangent, "")], value=value)
 
 

@@ -249,7 +249,7 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
                 break
             raw.append(a.array)
         else:  # all of one type, which holds for nearly every call
-            if dtype is dtypes.bool_ and mode.rebinds and op.name == "add":
+            if dtype is dtypes.bool_ and mode.rebinds and op.of_truths:
                 return _counted(raw)
             return raw
     if op.refuses:

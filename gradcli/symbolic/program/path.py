@@ -34,7 +34,7 @@ from gradcli.ops.declaration.infix import METHODS, by_sign, put_signs
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.program.conditions import Condition, words
-from gradcli.symbolic.program.steps import Step
+from gradcli.symbolic.program.steps import COUNTED, Step
 from gradcli.symbolic.unsupported import as_reals, no_closed_form, too_large
 
 MOST_STEPS = 20_000
@@ -131,7 +131,8 @@ class Tape:
         value = op(*numbers, **params)
         name = "diag" if op.name in ("undiagonal", "diagonal") else op.name
         kept = {} if name == "diag" else params
-        index = self.write(name, [self.place(a) for a in args], kept)
+        counts = COUNTED if mode.rebinds and op.of_truths and not np.ndim(value) else None
+        index = self.write(name, [self.place(a) for a in args], kept, counts)
         made = Pair(self, index, value)
         made = made if mode.grad else made.detach()
         if op.moves == "view" or (mode.rebinds and op.name == "flip"):

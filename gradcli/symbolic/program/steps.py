@@ -55,8 +55,8 @@ class Step:
         self.ties: frozenset[str] | None = None
 
 
-_OF_TRUTHS = {"add": "logical_or", "mul": "logical_and"}
-"""What sums and products of truth values are: 2 of 2 that hold is true, not 2."""
+COUNTED = "counted"
+"""The ``value`` of a sum in which truths of single numbers are numbers, as Python adds them."""
 
 
 def is_test(name: str) -> bool:
@@ -65,15 +65,16 @@ def is_test(name: str) -> bool:
     return op is not None and (op.dtypes == "compare" or op.holds == TRUTH)
 
 
-def of_truths(step: Step, truths: Sequence[bool]) -> str:
+def of_truths(step: Step, truths: Sequence[bool], shape: tuple) -> str:
     """The operator of a step as one of truth values; "" where it gives numbers."""
     if is_test(step.op):
         return step.op
     op = OPERATORS.get(step.op)
-    alike = step.op in _OF_TRUTHS or (op is not None and (op.moves == "view" or op is clone))
-    if not alike or not step.inputs or not all(truths[i] for i in step.inputs):
+    if op is None or not step.inputs or not all(truths[i] for i in step.inputs):
         return ""
-    return _OF_TRUTHS.get(step.op, step.op)
+    if op.of_truths:
+        return op.of_truths if shape or step.value != COUNTED else ""
+    return op.name if op.moves == "view" or op is clone else ""
 
 
 def writes_decimals(checked: Checked) -> bool:
@@ -88,9 +89,10 @@ def writes_decimals(checked: Checked) -> bool:
     )  # fmt: skip
 
 
-def steps_of(checked: Checked) -> list[Step]:
-    """The steps of a checked text; the last one is the value. Raises a fault (E0701, E0201)."""
-    return _Flattening(checked).run()
+def steps_of(checked: Checked, counts: bool = False) -> list[Step]:
+    """The steps of a checked text; the last one is the value. Truths of single numbers add up to a
+    number if it ``counts``. Raises a fault (E0701, E0201)."""
+    return _Flattening(checked, counts).run()
 
 
 def _exact(value: float, text: str) -> Fraction:
@@ -146,8 +148,9 @@ def _coefficient(term: n.Expr) -> tuple[n.Column, n.Expr] | None:
 
 
 class _Flattening:
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: Checked, counts: bool) -> None:
         self.checked = checked
+        self.counts = counts
         self.source = checked.source
         self.steps: list[Step] = []
         self.bound: dict[str, int] = {}
@@ -228,6 +231,7 @@ class _Flattening:
                 self.steps.append(Step(op, node, (found, i)))
                 found = len(self.steps) - 1
             return found
+        value = COUNTED if self.counts and op in ("add", "mul") else value
         self.steps.append(Step(op, node, inputs, params, value))
         return len(self.steps) - 1
 

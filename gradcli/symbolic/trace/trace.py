@@ -86,7 +86,7 @@ def _step(
     truths: list[bool],
 ) -> tuple[Symbol, Symbol | None]:  # fmt: skip
     """The value of a step and its tangent. To ``truths`` is added whether it is a truth value."""
-    test = of_truths(step, truths)
+    test = of_truths(step, truths, shape)
     truths.append(bool(test))
     if step.op == "name":
         if step.value in shapes.sizes:
