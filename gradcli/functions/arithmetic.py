@@ -153,10 +153,7 @@ def lerp(input: Any, end: Tensor, weight: Operand) -> Any:
         if input.dtype is half and (input.shape or end.shape or weight.dtype is half):
             return in_float32(lerp, "LerpBackward1", input, end, weight)
         return called(O["lerp_tensor"](input, end, weight), "LerpBackward1", input, end, weight)
-    if isinstance(input, Plain):
-        return O["lerp_number"](input, end, input.dtype.computed.entry(weight))
-    near, part = (input, weight) if abs(weight) < 0.5 else (end, weight - 1)
-    return near + part * (end - input)
+    return O["lerp_number"](input, end, input.dtype.computed.entry(weight))
 
 
 def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:

@@ -216,8 +216,7 @@ def _shares(x: Any, out: Any, dim: int) -> tuple[Any, Any, Any]:
     Both by the largest entry so far: beside large entries ``out`` has lost digits of x - out.
 
     An infinite result stays the same, so all of it was there. Where an entry is infinite too its
-    share is not known, and no other entry's derivative feels it: NaN for a cotangent and 0 for a
-    finite tangent, as in PyTorch.
+    share is not known, and no other entry's derivative feels it: NaN where one is asked for.
     """
     if not len(out.shape):  # a number is its own sum, an infinite one too
         return 1.0, None, None
@@ -242,8 +241,11 @@ def _logcumsumexp_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
 
 
 def _logcumsumexp_jvp(tx: Any, x: Any, out: Any, dim: int) -> Any:
-    own, kept, _ = _shares(x, out, dim)
-    return tx if kept is None else recurrence(kept, own * tx, dim)
+    own, kept, lost = _shares(x, out, dim)
+    if kept is None:
+        return tx
+    asked = running_largest(lost & (tx != 0), dim)
+    return where(isinf(out) & asked, np.nan, recurrence(kept, own * tx, dim))
 
 
 logcumsumexp = general(

@@ -115,7 +115,7 @@ def test_infinite_terms_of_a_running_sum_have_a_direction():
     _, tangent = g.func.jvp(
         lambda v: g.logcumsumexp(v, 0), (g.tensor([none, 1j]),), (g.tensor([1 + 0j, 1]),)
     )
-    assert tangent.tolist() == [0, 1]
+    assert np.isnan(tangent[0].item()) and tangent[1].item() == 1  # as the cotangent
     lost = g.logcumsumexp(g.tensor([x[0], nan, 1j]), 0).tolist()
     assert all(map(np.isnan, [v.real for v in lost[1:]]))
     sums = [

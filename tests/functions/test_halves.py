@@ -60,6 +60,13 @@ def test_halves_without_dimensions_meet_the_weight_of_lerp():
     assert torch.lerp(half[None], half * 0, single).dtype is torch.float16
 
 
+def test_a_step_between_large_halves_does_not_overflow_in_transforms():
+    x = torch.tensor([65504.0], dtype=torch.float16)
+    step = lambda x: torch.lerp(x, -x, 0.25)  # noqa: E731
+    values = step(x), torch.vmap(step)(x), *torch.func.jvp(step, (x,), (x,))
+    assert [v.item() for v in values] == [32752] * 4
+
+
 def test_halves_have_no_complex_view():
     with pytest.raises(RuntimeError, match="no complex numbers of halves"):
         torch.view_as_complex(torch.ones(2, 2, dtype=torch.float16))
