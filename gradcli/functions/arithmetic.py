@@ -82,7 +82,7 @@ def rsub(input: Any, other: Operand, alpha: Any = 1) -> Any:
     """``other - alpha * input``."""
     out = sub(other, input, alpha=alpha)
     if not isinstance(other, Plain):
-        return out
+        return called(out, "RsubBackward1", input)
     return called(out, "RsubBackward0", input, other, turned=True)
 
 

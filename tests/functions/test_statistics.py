@@ -204,3 +204,12 @@ def test_a_part_of_a_long_order_is_that_of_a_stable_sort():
                 assert torch.equal(torch.topk(x, k, 1, most).indices, order[:, :k])
             indices = torch.kthvalue(x.T, k, 0).indices
             assert torch.equal(indices, torch.argsort(x, 1)[:, k - 1])
+
+
+def test_the_spread_over_no_named_dimension_is_that_of_all():
+    x = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64, requires_grad=True)
+    for spread in (torch.var, torch.std):
+        for dim in ((), []):
+            assert torch.autograd.gradcheck(lambda x, f=spread, d=dim: f(x, d), x)
+    for both in (torch.var_mean, torch.std_mean):
+        assert torch.autograd.gradcheck(lambda x, f=both: f(x, ()), x)

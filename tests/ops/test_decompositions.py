@@ -280,12 +280,13 @@ def test_what_the_tolerance_of_pinv_drops_has_slopes(shape, dtype):
 
     *batch, m, n = shape
     left, right = (np.linalg.qr(drawn(*batch, k, 3))[0] for k in (m, n))
-    for values in ((2.0, 2.0, 0.6), (3.0, 0.5, 0.5), (1.0, 0.3, 0.0)):
+    spectra = ((2.0, 2.0, 0.6), 0.4), ((3.0, 0.5, 0.5), 0.4), ((1.0, 0.3, 0.0), 0.4)
+    for values, rtol in (*spectra, ((2.0, 1.0, 0.5), 1.0)):  # which drops all of them
         x = (left * values) @ np.conj(np.swapaxes(right, -1, -2))
         t = torch.tensor(drawn(*shape))
 
-        def kept(at):
-            return torch.linalg.pinv(at, rtol=0.4)
+        def kept(at, rtol=rtol):
+            return torch.linalg.pinv(at, rtol=rtol)
 
         step = 1e-4 * t.numpy()
         ahead, behind = (kept(torch.tensor(x + sign * step)).numpy() for sign in (1, -1))

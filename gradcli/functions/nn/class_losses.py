@@ -127,10 +127,14 @@ def cross_entropy(
         wanted = target
         if label_smoothing:
             wanted = target * (1 - label_smoothing) + label_smoothing / count
-        loss = -_O["sum"](logs * wanted * _by_class(weight, input, dim), dim)
-        if reduction == "mean":
-            return loss.sum() / (loss.numel() if input.numel() else 0)  # NaN without classes
-        return reduced(loss, reduction)
+        terms = logs * wanted * _by_class(weight, input, dim)
+        if reduction == "none":
+            return -_O["sum"](terms, dim)
+        check_word(reduction)
+        total = -_O["sum"](terms)
+        if reduction == "sum":
+            return total
+        return called(total / (input.numel() // count), "DivBackward1")  # NaN without classes
     main = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return main

@@ -82,8 +82,8 @@ def _across(times: Callable[[Any, Any], Any], t: Any, p: Any, x: Any) -> Any:
     found = times(left, t - times(times(t, p), x) + times(times(mH(p), mH(t)), rest))
     for _ in range(52):  # gaps down to rounding
         size = unsqueeze(real(sum(diagonal(left), -1, True)), -1)
-        size = where(size == 0, 1.0, size)  # their squares stay within the floats
-        left, right = left / size, right * size
+        # Their squares stay within the floats; nothing is kept where the size is 0.
+        left, right = left / where(size == 0, 1.0, size), right * size
         raw = getattr(right, "array", right)
         if isinstance(raw, np.ndarray) and not np.any(np.abs(raw) > 1e-40):
             break
