@@ -18,7 +18,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import views_of
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor, marked, wrap
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.calling import named
@@ -105,9 +105,10 @@ def array_of(found: Any, sources: Iterable[Any] = ()) -> Any:
         return found
     if found.dtype.kind not in "biufc":
         raise bad_type("arrays of programs hold numbers", help="np.array([1.0, 2.0])")
-    made = wrap(found, dtypes.dtype_of(found))
     out = object.__new__(NumpyArray)
-    out.array, out._dtype, out.edge, out.meta = found, made.dtype, None, made.meta
+    out.array, out._dtype, out.edge, out.meta = found, dtypes.dtype_of(found), None, None
+    if mode.marking:
+        marked(out)
     for source in sources:
         if source.__class__ is NumpyArray:
             note_view(out, source)
