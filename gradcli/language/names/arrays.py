@@ -182,8 +182,15 @@ def _index(index: Any) -> Any:
     return _plain(index)
 
 
+def element_type(dtype: Any) -> Any:
+    """What ``dtype=`` names. Raises TypeFault (E0303) where it names nothing."""
+    found = _element_type(dtype)
+    if found is None:
+        raise bad_type("dtype is np.float32, np.int64 and the like")
+    return found
+
+
 def _element_type(dtype: Any) -> Any:
-    """What ``dtype=`` names; None where it names nothing."""
     if isinstance(dtype, ElementType):
         return dtype.dtype
     if isinstance(dtype, str):
@@ -201,10 +208,7 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in options.items():
         if name == "dtype" and value is not None:
-            dtype = _element_type(value)
-            if dtype is None:
-                raise bad_type("dtype is np.float32, np.int64 and the like")
-            found[name] = dtype.numpy
+            found[name] = element_type(value).numpy
         elif name == "out":
             if value.__class__ is not NumpyArray:
                 raise bad_type("out= is an array", help="np.add(a, 1, out=a)")
@@ -430,7 +434,7 @@ def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
     with dtypes.default_dtype(dtypes.float64):
         made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)
     if dtype is not None:
-        made = made.to(_element_type(dtype))
+        made = made.to(element_type(dtype))
     if number:  # which may be written to, as one that a number was read of may not
         return OPERATORS["reshape"](OPERATORS["clone"](OPERATORS["reshape"](made, (1,))), ())
     return OPERATORS["clone"](made) if copy and made is lists else made

@@ -174,6 +174,7 @@ def test_gradients_lead_through_lists(text):
     ("for row in a.reshape(2, 1):\n    row += x", [1, 1]), ("a.T[1:] = x", [0, 1]),
     ("a[:] = x\na[1:] *= a[:1]", [1, 4]), ("a[:] = x, 1\na[[0, 1]] = a[::-1]", [0, 1]),
     ("a[:] = x, 1\na[1:] = a[:1]\na += a[::-1]", [2, 2]),
+    ("a[0] = x\nb = a.astype(float)\na[1] = 9\na = b + a.astype('int64')", [1, 0]),
 ])  # fmt: skip
 def test_an_array_leads_gradients_from_where_it_is_written_to(line, slopes):
     text = f"import numpy as np\na = np.zeros(2)\n{line}\na"
