@@ -71,7 +71,7 @@ def _recast(x: Any, dtype: Any) -> Any:
     return OPERATORS["clone"](x).to(arrays.element_type(dtype))
 
 
-OF_ARRAYS = {"copy": _copied, "astype": _recast}
+OF_ARRAYS: dict[str, Any] = {"copy": _copied, "astype": _recast}
 """Methods of tensors that stand for arrays, in texts without tensors."""
 
 
