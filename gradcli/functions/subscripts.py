@@ -37,8 +37,8 @@ _PARTS = (list, tuple, range, np.ndarray, slice, Tensor, type(...), type(None))
 
 
 def _stands_for_tuple(index: list[Any]) -> bool:
-    """Whether a list is read as one index for each dimension: PyTorch's rule."""
-    return len(index) < 32 and any(isinstance(part, _PARTS) for part in index)
+    """Whether a list is read as one index for each dimension: PyTorch's rule, not NumPy's."""
+    return not mode.rebinds and len(index) < 32 and any(isinstance(p, _PARTS) for p in index)
 
 
 def _from_stand_in(index: Any) -> Any:
@@ -80,8 +80,9 @@ def _plain_part(part: Any) -> Any:
     if isinstance(part, np.integer):
         return int(part)
     if isinstance(part, list | tuple | np.ndarray | range):
-        array = np.asarray([p.item() if isinstance(p, Plain) else p for p in part]) \
-            if isinstance(part, list | tuple) else np.asarray(part)  # fmt: skip
+        if isinstance(part, list | tuple):
+            part = [p._numbers() if isinstance(p, Plain) else p for p in part]
+        array = np.asarray(part)
         if not array.size:
             return array.astype(np.int64)
         if array.dtype.kind not in "bui":

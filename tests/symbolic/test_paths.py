@@ -156,6 +156,7 @@ IN_PLACE = [
     ("y = x*1\ny *= 3\ny -= 1\ny /= 2\nsum(y)", "3*ones(3)/2"),
     ("y = x.clone()\ny.add_(1)\ny.mul_(2)\nsum(y)", "2*ones(3)"),
     ("y = x*1\nz = y\ny += 1\nsum(z*x)", "2*x + 1"),
+    ("y = x.copy()\ny += 1\nsum(y*x)", "2*x + 1"),
     ("out = []\nfor v in x:\n    out.append(v**2)\nstack(out).sum()", SQUARES),
     ("def f(u):\n    print(u)\n    assert u > 0\n    return u**2\nf(x[1]) + x[0]",
      "stack([1, 2*x[1], 0])"),

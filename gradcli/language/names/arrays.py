@@ -18,7 +18,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import views_of
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Tensor, marked, wrap
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.calling import named
@@ -105,9 +105,10 @@ def array_of(found: Any, sources: Iterable[Any] = ()) -> Any:
         return found
     if found.dtype.kind not in "biufc":
         raise bad_type("arrays of programs hold numbers", help="np.array([1.0, 2.0])")
-    made = wrap(found, dtypes.dtype_of(found))
     out = object.__new__(NumpyArray)
-    out.array, out._dtype, out.edge, out.meta = found, made.dtype, None, made.meta
+    out.array, out._dtype, out.edge, out.meta = found, dtypes.dtype_of(found), None, None
+    if mode.marking:
+        marked(out)
     for source in sources:
         if source.__class__ is NumpyArray:
             note_view(out, source)
@@ -181,8 +182,15 @@ def _index(index: Any) -> Any:
     return _plain(index)
 
 
+def element_type(dtype: Any) -> Any:
+    """What ``dtype=`` names. Raises TypeFault (E0303) where it names nothing."""
+    found = _element_type(dtype)
+    if found is None:
+        raise bad_type("dtype is np.float32, np.int64 and the like")
+    return found
+
+
 def _element_type(dtype: Any) -> Any:
-    """What ``dtype=`` names; None where it names nothing."""
     if isinstance(dtype, ElementType):
         return dtype.dtype
     if isinstance(dtype, str):
@@ -200,10 +208,7 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in options.items():
         if name == "dtype" and value is not None:
-            dtype = _element_type(value)
-            if dtype is None:
-                raise bad_type("dtype is np.float32, np.int64 and the like")
-            found[name] = dtype.numpy
+            found[name] = element_type(value).numpy
         elif name == "out":
             if value.__class__ is not NumpyArray:
                 raise bad_type("out= is an array", help="np.add(a, 1, out=a)")
@@ -429,7 +434,7 @@ def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
     with dtypes.default_dtype(dtypes.float64):
         made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)
     if dtype is not None:
-        made = made.to(_element_type(dtype))
+        made = made.to(element_type(dtype))
     if number:  # which may be written to, as one that a number was read of may not
         return OPERATORS["reshape"](OPERATORS["clone"](OPERATORS["reshape"](made, (1,))), ())
     return OPERATORS["clone"](made) if copy and made is lists else made

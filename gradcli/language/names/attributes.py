@@ -63,6 +63,18 @@ def _copied(x: Any) -> Any:
     return OPERATORS["clone"](x)
 
 
+def _recast(x: Any, dtype: Any) -> Any:
+    """``x.astype(dtype)`` of an array, another one; E0204 in a text of tensors."""
+    if not mode.rebinds:
+        raise TypeFault("E0204", "programs cannot use `astype`", help=WITHHELD["astype"])
+    arrays = import_module("gradcli.language.names.arrays")
+    return OPERATORS["clone"](x).to(arrays.element_type(dtype))
+
+
+OF_ARRAYS: dict[str, Any] = {"copy": _copied, "astype": _recast}
+"""Methods of tensors that stand for arrays, in texts without tensors."""
+
+
 def _tensor_methods() -> dict[str, Any]:
     table = {
         name: methods.METHODS[name] if name in methods.METHODS else getattr(Tensor, name)
@@ -71,7 +83,8 @@ def _tensor_methods() -> dict[str, Any]:
     }
     table["tolist"] = argument_checks.to_list
     table["data_ptr"] = identity.data_pointer
-    table["numpy"], table["copy"] = _numpy, _copied
+    table["numpy"] = _numpy
+    table |= OF_ARRAYS
     operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
     for base in (*operators, *methods.COMPOSED, *LATER_METHODS, "put", "slogdet", "resize_as"):
         for name in (base, f"{base}_"):  # and in place
@@ -155,7 +168,7 @@ def attribute(value: Any, name: str) -> Any:
     if getattr(value, "__gradcli_rank__", 0) and kind not in CALL:
         return _of_stand_in(value, name)
     method = CALL.get(kind, {}).get(name)
-    if method is not None and (method is not _copied or mode.rebinds):
+    if method is not None and (mode.rebinds or method is not OF_ARRAYS.get(name)):
         if kind is Tensor:
             method = argument_checks.method_with_checks(name, method, None)
         return lambda *args, **options: method(value, *args, **options)
@@ -227,8 +240,8 @@ def _of_stand_in(value: Any, name: str) -> Any:
     """An attribute of what stands for a tensor inside a transform: a tangent, a batch."""
     if name in READ[Tensor]:
         return getattr(value, name)
-    if name == "copy":
-        return lambda: _copied(value)
+    if name in OF_ARRAYS:
+        return lambda *args: OF_ARRAYS[name](value, *args)
     method = getattr(value, name, None) if name in CALL[Tensor] else None
     if method is None:
         raise UnknownAttribute(Tensor, name)

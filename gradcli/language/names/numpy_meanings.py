@@ -302,6 +302,13 @@ def flip(a: Any, axis: Any = None) -> Any:
     return a[tuple(index)]
 
 
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """The entries moved on along an axis, or along several; without one in the row of all."""
+    if isinstance(axis, tuple) and not isinstance(shift, tuple):
+        shift = (shift,) * len(axis)
+    return O["roll"](a, shift, axis)
+
+
 def fliplr(a: Any) -> Any:
     """The columns in reverse order, as a view."""
     return flip(a, 1)
@@ -342,6 +349,6 @@ MEANINGS: dict[str, Callable[..., Any]] = {
         shape, size, array_split, flatnonzero, std, var, median, nanmedian, average, ptp, cumsum,
         cumprod, sort, repeat, split, transpose,
         dot, cross, histogram, round, select, nonzero, where, equal, gradient, meshgrid,
-        conj, flip, fliplr, flipud, rot90, diag,
+        conj, flip, fliplr, flipud, roll, rot90, diag,
     )
 }  # fmt: skip

@@ -403,6 +403,7 @@ def _methods() -> dict[str, Any]:
     table["view"] = table["reshape"]
     table |= {
         "item": Pair.item, "detach": Pair.detach, "backward": Pair.backward,
+        "copy": attributes.CALL[Tensor]["copy"],
         "size": lambda self, *a: as_tensor(self.value).size(*a), "dim": lambda self: self.ndim,
         "numel": lambda self: as_tensor(self.value).numel(),
         "t": lambda self: OPERATORS["mT"](self) if self.ndim == 2 else self,

@@ -26,7 +26,7 @@ CALLS = [
     ((V,), {}), ((M,), {}), ((M,), {"axis": 0}), ((M,), {"axis": -1}), ((V, 2), {}), ((M, 3), {}),
     ((M,), {"axis": 0, "keepdims": True}), ((M,), {"axis": 0, "ddof": 1}), ((V, W), {}),
     ((M, M), {}), ((M, M[0]), {}), ((V > 0,), {}), ((V > 0, V, W), {}), ((M, 0), {}), ((M, 1), {}),
-    ((V, (2, 2)), {}),
+    ((V, (2, 2)), {}), ((M, 1), {"axis": 0}), ((M, 1, (0, 1)), {}),
 ]  # fmt: skip
 
 K, Z = np.array([3, 1, 2, 4]), np.array([1 + 2j, -0.5j])
@@ -174,19 +174,36 @@ def test_gradients_lead_through_lists(text):
     ("for row in a.reshape(2, 1):\n    row += x", [1, 1]), ("a.T[1:] = x", [0, 1]),
     ("a[:] = x\na[1:] *= a[:1]", [1, 4]), ("a[:] = x, 1\na[[0, 1]] = a[::-1]", [0, 1]),
     ("a[:] = x, 1\na[1:] = a[:1]\na += a[::-1]", [2, 2]),
+    ("a[0] = x\nb = a.astype(float)\na[1] = 9\na = b + a.astype('int64')", [1, 0]),
 ])  # fmt: skip
 def test_an_array_leads_gradients_from_where_it_is_written_to(line, slopes):
     text = f"import numpy as np\na = np.zeros(2)\n{line}\na"
     x = gradcli.tensor(2.0, requires_grad=True)
-    assert (
-        gradcli.autograd.functional.jacobian(
-            lambda x: prepare(text, "file").run({"x": x}).value, x
-        ).tolist()
-        == slopes
-    )
+
+    def run(x):
+        return prepare(text, "file").run({"x": x}).value
+
+    assert gradcli.autograd.functional.jacobian(run, x).tolist() == slopes
+    one = gradcli.tensor(1.0)
+    assert gradcli.func.jvp(run, (x.detach(),), (one,))[1].tolist() == slopes
     with pytest.raises(Fault) as fault:  # where it would share its memory with tensors, as PyTorch
         prepare(f"import torch\n{text}", "file").run({"x": x})
     assert fault.value.code in ("E0204", "E0404", "E0409")
+
+
+@pytest.mark.parametrize("index", [
+    "[0, np.argmax(M[:, 0])]", "[k, 0]", "[[0, 1], [k, 0]]", "[[0, k], [1, 1]]", "[r, r]",
+    "[k]", "[r]", "[True, False, True]", "[[0, 1], [1, 2]], 1", "[k, 1], [0, k]",
+])  # fmt: skip
+def test_a_list_is_an_index_array_as_numpy_reads_it(index):
+    """PyTorch reads a list with tensors or lists in it as one index for each dimension."""
+    M = np.array([[0.5, 2, 1], [1, 1, 0.25], [3, -1, 4]])
+    text = "import numpy as np\nk = np.argmax(M[:, 0])\nr = np.argsort(M[0])[:2]\nA = M*M\n"
+    given, names = gradcli.tensor(M, requires_grad=True), {"np": np, "M": M}
+    for last in (f"A[{index}]", f"A[{index}] = A[{index}][::-1]; A"):
+        exec(f"{text}{last[:-3]}" if "=" in last else f"{text}A = {last}", names)
+        found = prepare(text + last, "file").run({"M": given}).value
+        assert found.tolist() == names["A"].tolist()
 
 
 def test_a_write_to_an_array_that_a_gradient_reads_is_refused():
