@@ -169,6 +169,27 @@ def test_a_write_to_what_no_rule_reads_changes_no_gradient(name):
     torch.testing.assert_close(gradient(True), gradient(False), rtol=0, atol=0)
 
 
+def test_a_write_of_what_already_stands_there_is_a_write():
+    """The conjugate of real numbers: hooks of before the write see what goes through it."""
+    x, seen = leaf([1.0, 2.0]), []
+    y = x * 2
+    y.register_hook(lambda g: (seen.append("before"), g * 3)[1])
+    view = y.view(2)
+    view.grad_fn.register_hook(lambda *given: seen.append("view"))
+    y.conj_physical_()
+    assert type(y.grad_fn).__name__ == "ConjPhysicalBackward1"
+    y.register_hook(lambda g: (seen.append("after"), g * 5)[1])
+    y.retain_grad()
+    y.sum().backward()
+    assert (seen, y.grad.tolist(), x.grad.tolist()) == (["after", "before"], [5, 5], [30, 30])
+    y = x * 2
+    view = y.view(2)
+    view.grad_fn.register_hook(lambda *given: seen.append("view"))
+    view.conj_physical_()
+    (view + y).sum().backward()
+    assert seen == ["after", "before"]
+
+
 def test_a_value_saved_after_the_write_is_good():
     x = leaf([1.0, 2.0])
     y = x * 2
@@ -595,6 +616,7 @@ WRITES = {
     "copysign": lambda v, o: v.copysign_(o),
     "lerp": lambda v, o: v.lerp_(o, torch.full((2,), 0.25)),
     "nan_to_num": lambda v, o: v.nan_to_num_(),
+    "conj_physical": lambda v, o: v.conj_physical_(),
     "clamp": lambda v, o: v.clamp_(0.5, 1.5),
     "addcdiv": lambda v, o: v.addcdiv_(o, o.detach()),
     "addcmul": lambda v, o: v.addcmul_(o, o),
