@@ -23,6 +23,7 @@ from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods, overloads, reshaping
+from gradcli.language.limits.sizes import counted
 from gradcli.language.names import (
     argument_checks,
     builtins,
@@ -31,7 +32,6 @@ from gradcli.language.names import (
     functions,
     settings,
 )
-from gradcli.language.limits.sizes import counted
 from gradcli.language.names.calling import named
 from gradcli.language.syntax.actions import MODULES
 from gradcli.language.type_names import a_value
