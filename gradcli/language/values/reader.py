@@ -117,6 +117,10 @@ class Reader:
                 number = self.complex_literal(text)
                 if number is None or np.isfinite(number) or "n" in text.lower():
                     return number
+            if dtype.kind in "iu" and number - number == 0:
+                from decimal import Decimal  # 1e3 where a whole number is asked for
+
+                number = Decimal(text)  # exactly, also past 2**53
         message = help = None
         if isinstance(number, complex):
             message, help = f"{where} is too large for complex128", "write inf for infinity"
