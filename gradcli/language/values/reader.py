@@ -109,7 +109,7 @@ class Reader:
             return np.bool_(text.lower() == "true")
         try:
             # int() first, for whole numbers past 2**53
-            number = int(text) if dtype.kind in "iu" else float(text)
+            number: Any = int(text) if dtype.kind in "iu" else float(text)
         except ValueError:
             try:
                 number = float(text)
