@@ -108,6 +108,7 @@ def test_values_are_asked_for_where_the_path_depends_on_them():
         ("x.add_(1)\nx", "E0701"), ("y = x*2\nprint(y.grad)\ny", "E0701"),
         ("y = x*1\nsort(y)[0].sum()", "E0701"),
         ("tile(x, (2,)).sum()", "E0701"), ("for i in range(2):\n    x.backward()\nx", "E0701"),
+        ("[[1, 2], [3]]", "E0701"), ("["*70 + "x" + "]"*70, "E0701"),
         ("1 + 1", "E0902"), ("# x", "E0314"), ("print(x)", "E0314"), ("log(x - 3)", "E0701"),
     ],
 )  # fmt: skip

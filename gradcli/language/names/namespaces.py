@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math as python
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +23,7 @@ from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods, overloads, reshaping
+from gradcli.language.limits.sizes import counted
 from gradcli.language.names import (
     argument_checks,
     builtins,
@@ -314,7 +315,7 @@ def math(names: Mapping[str, Any]) -> Namespace:
     """``import math``: of numbers what Python computes, of tensors the operators."""
     wanted = (
         "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 "
-        "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod "
+        "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan "
         "erf erfc gamma lgamma copysign"
     )
     known = {**methods.COMPOSED, **names}
@@ -322,7 +323,7 @@ def math(names: Mapping[str, Any]) -> Namespace:
     for name in ("floor", "ceil", "trunc"):
         table[name] = _whole(names[name], getattr(python, name))
     table.update(tau=python.tau, fabs=known["abs"], degrees=known["rad2deg"],
-                 radians=known["deg2rad"])  # fmt: skip
+                 radians=known["deg2rad"], prod=named(_product, "prod"))  # fmt: skip
     for name in ("gcd", "lcm", "factorial", "comb", "isclose"):
         table[name] = _counting(getattr(python, name))
     return Namespace(table, {})
@@ -335,6 +336,11 @@ def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
         return of_numbers(x) if x.__class__ in (float, int) else of_tensors(x)
 
     return named(call, of_numbers.__name__)
+
+
+def _product(values: Any, /, *, start: Any = 1) -> Any:
+    """``math.prod``: items multiplied as ``*`` does, whole numbers beyond 64 bits too."""
+    return reduce(builtins.multiply, counted(values), start)
 
 
 MOST_FACTORS = 500

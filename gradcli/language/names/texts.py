@@ -109,7 +109,7 @@ def _percent(value: Any, flags: str, width: str, digits: str | None, kind: str) 
         if len(number) > 5 or int(number or 0) > WIDTH_LIMIT:
             raise bad_argument(f"a width of {number[:8]}; the limit is {WIDTH_LIMIT}")
     if kind in "sr":
-        value = field(value, "", "r" if kind == "r" else "s")
+        value, kind = field(value, "", kind), "s"
     else:
         if hasattr(value, "__gradcli_rank__"):
             value = value.item()

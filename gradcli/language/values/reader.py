@@ -109,7 +109,7 @@ class Reader:
             return np.bool_(text.lower() == "true")
         try:
             # int() first, for whole numbers past 2**53
-            number = int(text) if dtype.kind in "iu" else float(text)
+            number: Any = int(text) if dtype.kind in "iu" else float(text)
         except ValueError:
             try:
                 number = float(text)
@@ -117,6 +117,10 @@ class Reader:
                 number = self.complex_literal(text)
                 if number is None or np.isfinite(number) or "n" in text.lower():
                     return number
+            if dtype.kind in "iu" and number - number == 0:
+                from decimal import Decimal  # 1e3 where a whole number is asked for
+
+                number = Decimal(text)  # exactly, also past 2**53
         message = help = None
         if isinstance(number, complex):
             message, help = f"{where} is too large for complex128", "write inf for infinity"

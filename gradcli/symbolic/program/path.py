@@ -75,7 +75,10 @@ class Tape:
             value = value.detach().array
         if isinstance(value, tuple):
             raise no_closed_form("a tuple")
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except ValueError:  # rows that differ in length, or more axes than NumPy has
+            raise no_closed_form("a list that is no array") from None
         if array.dtype.kind not in "biuf":
             raise no_closed_form(f"a constant of type {type(value).__name__}")
         if not array.ndim:
