@@ -306,8 +306,9 @@ def diff(
 def how_checked(
     points: int, error: float, lost: Iterable[float], told: Sequence[str]
 ) -> dict[str, Any]:
-    """The record of a check; of numbers that spoil a formula 0 is not one where kinks are told."""
-    kink = any(" = 0" in words or " is 0" in words for words in told)
+    """The record of a check; of numbers that spoil a formula 0 is not one where the notes tell that
+    there is no value."""
+    kink = any((" = 0" in words or " is 0" in words) and "taken as" not in words for words in told)
     spoiled = sorted({size for size in lost if size or not kink})
     found = {"points": points, "max_rel_error": error}
     return found | {"loses_digits_near": spoiled} if spoiled else found
