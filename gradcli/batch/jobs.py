@@ -31,6 +31,7 @@ from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
 from gradcli.batch.task import Poisoned, Watch, fault_of
+from gradcli.display.answers import Answer
 from gradcli.display.expression import Expression, need_scalar
 from gradcli.display.records import dump_json, tensor_record
 from gradcli.display.verdict import Entries
@@ -191,7 +192,7 @@ class JobWorker:
         found = COMMANDS[job.command](self, job, program, used)
         notes += found.pop("notes", ())
         head = {"schema": 1, "row": number, "id": id, "ok": True, "command": job.command}
-        record = {**head, **found, "warnings": _warnings(found)}
+        record = {**head, **found, "warnings": found.get("warnings") or _warnings(found)}
         return {**record, "notes": notes} if notes else record
 
     def program(self, text: str, whole: bool) -> Program:
@@ -324,17 +325,8 @@ def _diff(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str
     given = {n: v for n, v in used.items() if n not in declared}
     values = worker.values(given, dtype_of(program, worker.task.dtype))
     result = _closed_form(worker, job.text, job.whole, job.wrt, job.order, declared, values)
-    found = {
-        "order": result.order, "derivatives": result.derivatives, "assumed": result.assumed,
-        "checked": result.checked,
-    }  # fmt: skip
-    if values:
-        needed = {n for text in result.derivatives.values() for n in prepare(text).free}
-        if needed - result.sizes <= values.keys():
-            at = result.evaluate(**values)
-            at = at if isinstance(at, dict) else dict.fromkeys(result.derivatives, at)
-            found["values"] = {name: tensor_record(value) for name, value in at.items()}
-    return found
+    answer = Answer(result, values)
+    return {**answer.record(), "warnings": answer.warnings()}
 
 
 def _closed_form(

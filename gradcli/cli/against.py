@@ -25,6 +25,7 @@ from gradcli.engine import Tensor, grad, wrap
 from gradcli.engine.backward.node_values import values_of
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import mode, no_grad
+from gradcli.engine.graph.node import Node
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
@@ -45,6 +46,8 @@ ROUNDINGS = 16
 MOST_PARTS = 60
 MOST_EDITS = 400
 _NUMBERS = re.compile(r"[-+\d.eE,;\s\[\]]*\d[-+\d.eE,;\s\[\]]*")
+_MATRIX = re.compile(r"->\(\w,\w\)\Z")
+"""The core of an operator that gives a matrix made of whole matrices."""
 _NAMED = re.compile(r"\s*([A-Za-z]\w*)\s*=(?!=)(.*)", re.DOTALL)
 
 
@@ -370,7 +373,7 @@ class _Point:
         known = values_of(steps, {value.edge: value})
         limits, draw = np.finfo(value.array.dtype), np.random.default_rng(0)
         pairs = [
-            (seen[k], np.clip(limits.eps * np.abs(v), limits.smallest_subnormal, limits.max))
+            (seen[k], np.clip(limits.eps * _sizes(k, v), limits.smallest_subnormal, limits.max))
             for k in steps if (v := known.get(k)) is not None and seen[k].edge
         ]  # fmt: skip
         total, cotangents = 0.0, [g for g, _ in pairs]
@@ -387,6 +390,15 @@ class _Point:
         """The same; zeros where there is none."""
         found = self.gradient(program, name)
         return np.zeros_like(self.leaves[name].array) if found is None else found
+
+
+def _sizes(step: Node, value: Any) -> Any:
+    """What the entries of a step are rounded in proportion to: each to itself; those of a matrix
+    that is computed as a whole, as by ``matrix_exp``, to the largest of it."""
+    sizes = np.abs(value)
+    if not _MATRIX.search(getattr(step.op, "core", "")):
+        return sizes
+    return np.broadcast_to(sizes.max((-2, -1), initial=0.0, keepdims=True), sizes.shape)
 
 
 def _symmetric_parts(job: Job, names: Sequence[str]) -> set[str]:

@@ -5,6 +5,7 @@
     explanations   the chain rule step by step         plot          curves as text
     findings       where a NaN comes from, and its cure
     verdict        whether a gradient is right, with expression and agreements
+    answers        closed forms at values, as records and warnings
 
 It gives texts and bytes; the command line writes them out.
 """

@@ -105,6 +105,18 @@ class Result:
         """The names that stand for sizes of dimensions in the formulas."""
         return {name for dims in self._sizes.values() for d in dims for name in names_of(d)}
 
+    def label(self, key: str) -> str:
+        """What stands in front of a formula: ``d/dx``, ``d2/dx2``, ``d2/dxdy``, ``along x = v``."""
+        order = self.order
+        if self.along:
+            often = {1: "", 2: "twice "}.get(order, f"{order} times ")
+            return f"{often}along " + ", ".join(f"{k} = {d}" for k, d in self.along.items())
+        if order == 1:
+            return f"d/d{key}"
+        names = key.split(",")
+        below = f"d{key}{order}" if len(names) == 1 else "".join(f"d{n}" for n in names)
+        return f"d{order}/{below}"
+
     def evaluate(self, **values: Any) -> Any:
         """The derivative at values of the variables, as an array; a dict where there are several.
 
@@ -222,7 +234,7 @@ class Result:
         from html import escape
 
         return "".join(
-            f"<div><code>{escape(label(k, self.order))} = {escape(t)}</code></div>"
+            f"<div><code>{escape(self.label(k))} = {escape(t)}</code></div>"
             for k, t in self.derivatives.items()
         )
 
@@ -294,20 +306,12 @@ def diff(
 def how_checked(
     points: int, error: float, lost: Iterable[float], told: Sequence[str]
 ) -> dict[str, Any]:
-    """The record of a check; of numbers that spoil a formula 0 is not one where kinks are told."""
-    kink = any(" = 0" in words or " is 0" in words for words in told)
+    """The record of a check; of numbers that spoil a formula 0 is not one where the notes tell that
+    there is no value."""
+    kink = any((" = 0" in words or " is 0" in words) and "taken as" not in words for words in told)
     spoiled = sorted({size for size in lost if size or not kink})
     found = {"points": points, "max_rel_error": error}
     return found | {"loses_digits_near": spoiled} if spoiled else found
-
-
-def label(name: str, order: int) -> str:
-    """``d/dx``, ``d2/dx2``, ``d2/dxdy``."""
-    if order == 1:
-        return f"d/d{name}"
-    names = name.split(",")
-    below = f"d{name}{order}" if len(names) == 1 else "".join(f"d{n}" for n in names)
-    return f"d{order}/{below}"
 
 
 def _paths(names: Sequence[str], order: int, chosen: bool) -> list[tuple[str, ...]]:

@@ -79,6 +79,7 @@ def kinks(
                 ]
                 places = [" = ".join(dict.fromkeys(places))]
                 words = words.replace("{0} = {1}", "{0}")
+            words = words.replace(":", f"{_along(s)}:", 1) if words != _AN_ENTRY else words
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
     if not any("the formula" in words or "has no derivative" in words for words in found):
         found |= {words: None for depth, words in elsewhere if depth == order}
@@ -92,6 +93,14 @@ def _made_of_several(steps: Sequence[Step]) -> set[int]:
         if isinstance(s.node, n.Call):
             ops.setdefault(id(s.node), set()).add(s.op)
     return {node for node, found in ops.items() if len(found) > 1}
+
+
+def _along(s: Step) -> str:
+    """Along which dimensions a reduction of some sees its argument."""
+    dims = s.params.get("dim")
+    if dims in (None, ()) or s.op not in OPERATORS or OPERATORS[s.op].kind != "reduction":
+        return ""
+    return f" along dim {dims}" if isinstance(dims, int) else f" along dims {dims}"
 
 
 def _deciding(s: Step) -> Sequence[int]:

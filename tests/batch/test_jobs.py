@@ -53,10 +53,14 @@ def test_the_commands():
 
 
 def test_a_job_is_what_the_command_gives(capsys):
-    for command, text in (("grad", "sin(x)*y^2"), ("eval", "x/y"), ("diff", "sin(x)*y^2")):
-        assert run([command, text, "--x", "2", "--y", "3", "--json"]) == 0
+    for command, text, x in (
+        ("grad", "sin(x)*y^2", 2), ("eval", "x/y", 2), ("diff", "sin(x)*y^2", 2),
+        ("diff", "y*erfcx(x)", 1e8), ("diff", "y*(1 - cos(x))/x^2", 1e-9), ("diff", "abs(x*y)", 0),
+        ("diff", "sqrt(x)*y", -1),
+    ):  # fmt: skip
+        assert run([command, text, "--x", str(x), "--y", "3", "--json"]) == 0
         alone = json.loads(capsys.readouterr().out)
-        (job,) = jobs({"expr": text, "vars": {"x": 2, "y": 3}, "command": command})
+        (job,) = jobs({"expr": text, "vars": {"x": x, "y": 3}, "command": command})
         assert {k: v for k, v in job.items() if k not in ("row", "id")} == alone
 
 

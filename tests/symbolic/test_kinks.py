@@ -143,6 +143,8 @@ def test_norm_1_at_zero_entries() -> None:
     ("det(diag(x))/x", "where diag(x) is singular: the formula divides by its determinant"),
     ("huber_loss(x, y)", "where the piece of huber_loss changes"),
     ("std(x)", "where x is constant"), ("x*floor(x)", "where floor of x jumps"),
+    ("sum(norm(outer(x, y), dim=1))", "at outer(x, y) = 0 along dim 1: norm has no derivative"),
+    ("sum(std(outer(x, y), 0))", "where outer(x, y) is constant along dim 0: std"),
 ])  # fmt: skip
 def test_told_where_the_formula_stops(text: str, words: str) -> None:
     declared = {"x": "vector:n", "y": "vector:n"} if "y" in text else {"x": "vector:n"}

@@ -135,8 +135,11 @@ def test_a_form_without_digits_says_where() -> None:
 
 
 def test_a_form_without_a_value_says_where() -> None:
-    """Of ``x**z*log(x)`` at x = 0 the engine has one: 0."""
-    for text, sizes in (("x**z", [0.0]), ("sum(abs(x)**z)", [0.0]), ("x*log(x)", None)):
+    """Of ``x**z*log(x)`` at x = 0 the engine has one: 0, as of ``p*abs(x)**p/x``."""
+    for text, sizes in (
+        ("x**z", [0.0]), ("sum(abs(x)**z)", [0.0]), ("x*log(x)", None), ("abs(x)**p", [0.0]),
+        ("abs(x)**3", None), ("norm(stack([x, 0]))", None),
+    ):  # fmt: skip
         found = diff(text, "z" if "z" in text else "x").checked
         assert found is not None and found.get("loses_digits_near") == sizes
 

@@ -307,6 +307,17 @@ def test_arguments_of_another_kind_are_refused_by_name(text: str) -> None:
     assert "`_" not in str(caught.value)
 
 
+@family("text, said", [
+    ("sum(layer_norm(x, [n]))", "normalized_shape=[n]"),
+    ("sum(layer_norm(x, [2*n]))", "shape [*, 2*n], but got input of size[?]"),
+    ("sum(adaptive_avg_pool1d(x, n))", "`adaptive_avg_pool1d`"),
+])  # fmt: skip
+def test_a_variable_where_a_function_wants_sizes_is_refused_by_its_name(text, said):
+    with pytest.raises(Fault) as caught:
+        diff(text, "x")
+    assert said in caught.value.message
+
+
 def test_bounds_that_are_values():
     """Huber's own answer, ``clamp(r, -d, d)``, can be differentiated again and printed."""
     result = diff("clamp(x, a, b)**2", "x,a,b")

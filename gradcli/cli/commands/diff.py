@@ -13,7 +13,7 @@ import typer
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.arguments import assigned
 from gradcli.cli.options import entry
-from gradcli.display.records import tensor_record
+from gradcli.display.answers import Answer
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import dtypes
 from gradcli.language.diagnostics.render import closest
@@ -22,7 +22,6 @@ from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, ValueFault
 from gradcli.symbolic import Declaration, directional_derivative
 from gradcli.symbolic import diff as closed_form
-from gradcli.symbolic.closed_form import label
 from gradcli.symbolic.program.conditions import conditions_text
 from gradcli.symbolic.program.let import named
 from gradcli.symbolic.shapes.declarations import KINDS, TRAITS, declared_as, declares, sizes_at
@@ -95,7 +94,7 @@ def diff(ctx: typer.Context, **given: Any) -> None:
         return job.taylor(asked.wrt, asked.taylor, asked.around or "0", asked.json, asked.latex)
     order = 1 if asked.order is None else asked.order
     result = job.result(asked.wrt, order, asked.along or (), asked.structured, asked.of)
-    found = None if asked.zeros else job.evaluated(result, asked.structured, bool(asked.at))
+    answer = job.answer(result, asked.structured, bool(asked.at), bool(asked.zeros))
     looked = job.zeros(result, asked.range) if asked.zeros else None
     if asked.code is not None:
         return say(result.code(asked.code), "#", result, constants=False)
@@ -104,13 +103,13 @@ def diff(ctx: typer.Context, **given: Any) -> None:
         from gradcli.symbolic.printers.latex.writer import result_latex, symbol_of_derivative
 
         alone = len(result.derivatives) == 1
-        left = symbol_of_derivative(next(iter(result.derivatives)), result, job.along)
+        left = symbol_of_derivative(next(iter(result.derivatives)), result, result.along)
         text = result_latex(result, asked.let, left if alone else None)
         return say(text + "\n", "%", result)
     watchdog.stop()
     if asked.json:
-        return write_json(result, found, looked, job)
-    return write_text(result, found, looked, job, asked.let, digits)
+        return write_json(answer, looked)
+    return write_text(answer, looked, asked.let, digits)
 
 
 class _Job:
@@ -121,16 +120,7 @@ class _Job:
         self.limits = limits
         self.declared: dict[str, Any] = {}
         self.values: dict[str, Any] = {}
-        self.along: dict[str, str] = {}
         self.directions: dict[str, Any] = {}
-        self.settled: list[str] = []
-        """The derivatives whose value is the engine's: their formulas lose digits there."""
-        self.doubtful: list[str] = []
-        """Those whose value may have lost digits."""
-        self.others: dict[str, Any] = {}
-        """Those of which the engine has another value, and that."""
-        self.undefined = False
-        """Whether the expression itself is NaN at the values."""
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
         """Declarations and values of variables, from their flags and from --at.
@@ -168,9 +158,8 @@ class _Job:
         if along or structured:
             if structured:
                 return directional_derivative.structured(self.program, wrt, self.declared, order)
-            self.along = self.named(along)
             return directional_derivative.directional(
-                self.program, self.along, self.declared, order
+                self.program, self.named(along), self.declared, order
             )
         program, rest, first = self.program, of, None
         if of is not None:
@@ -214,37 +203,16 @@ class _Job:
             self.directions[direction] = inputs.read_flag(f"along {name}", text, dtypes.float64)
         return found
 
-    def label(self, name: str, order: int) -> str:
-        """What stands in front of a formula."""
-        if not self.along:
-            return label(name, order)
-        often = "" if order == 1 else "twice " if order == 2 else f"{order} times "
-        return f"{often}along " + ", ".join(f"{k} = {d}" for k, d in self.along.items())
-
-    def evaluated(self, result: Any, formula_alone: bool, at: bool) -> Mapping[str, Any] | None:
+    def answer(self, result: Any, formula_alone: bool, at: bool, zeros: bool) -> Answer:
         """The derivatives at the given values, where all that they need is given; else an error
-        (E0202) where that is asked for.
-
-        Where rounding spoils a formula's value it is the engine's, unless ``formula_alone``.
+        (E0202) where that is asked for by ``at``. At ``zeros`` none are taken.
         """
-        have = {**self.values, **self.directions, **result.constants}
-        if not self.values and not self.directions:
-            return None
-        needed = {
-            name for text in result.derivatives.values() for name in prepare(text).free
-        } - result.sizes  # fmt: skip
-        if not needed <= have.keys():
-            if at:
-                missing = ", ".join(sorted(needed - have.keys()))
-                mend = f"add --at {missing.split(',')[0]}=VALUE"
-                raise ValueFault("E0202", f"--at: no value for {missing}", help=mend)
-            return None
-        self.undefined = result.undefined(**have)
-        if formula_alone:
-            found = result.evaluate(**have)
-            return found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
-        found, self.settled, self.doubtful, self.others = result.settled(**have)
-        return found  # type: ignore[no-any-return]
+        found = Answer(result, {} if zeros else self.values | self.directions, formula_alone)
+        if at and not zeros and found.missing:
+            missing = ", ".join(found.missing)
+            mend = f"add --at {found.missing[0]}=VALUE"
+            raise ValueFault("E0202", f"--at: no value for {missing}", help=mend)
+        return found
 
     def zeros(self, result: Any, span: str | None) -> dict[str, Any]:
         """Where each derivative is zero in its own variable."""
@@ -392,39 +360,20 @@ def say(text: str, comment: str, result: Any, constants: bool = True) -> None:
         output.write(f"{comment} {note}\n")
 
 
-def write_json(
-    result: Any, found: Mapping[str, Any] | None, looked: Mapping[str, Any] | None, job: Any
-) -> None:
+def write_json(answer: Answer, looked: Mapping[str, Any] | None) -> None:
     """One object: the derivatives, what was assumed and checked, and what was asked besides."""
-    record: dict[str, Any] = {
-        "order": result.order, "derivatives": result.derivatives, "assumed": result.assumed,
-        "checked": result.checked,
-    }  # fmt: skip
-    if job.along:
-        record["along"] = job.along
-    if result.conditions:
-        record["conditions"] = [c.record() for c in result.conditions]
-    if result.constants:
-        record["constants"] = {k: tensor_record(x) for k, x in result.constants.items()}
-    if found is not None:
-        record["values"] = {name: tensor_record(value) for name, value in found.items()}
-    if job.settled:
-        record["values_of_engine"] = job.settled
+    record = answer.record()
     if looked is not None:
         record["zeros"] = {name: z.record() for name, z in looked.items()}
-    if result.kinks:
-        record["kinks"] = result.kinks
-    output.write_record("diff", _warnings(result, found, job), **record)
+    output.write_record("diff", answer.warnings(), **record)
 
 
-def write_text(
-    result: Any, found: Mapping[str, Any] | None, looked: Mapping[str, Any] | None, job: Any,
-    let: bool, digits: Any,
-) -> None:  # fmt: skip
+def write_text(answer: Answer, looked: Mapping[str, Any] | None, let: bool, digits: Any) -> None:
     """Print the formulas in rows, each with its value or its zeros below, and the notes last.
 
     ``let`` gives parts that come up again a name; ``digits`` is the precision of values.
     """
+    result, found = answer.result, answer.values
     rows: list[tuple[str, str]] = []
     for name, formula in result.derivatives.items():
         bindings: list[tuple[str, str]] = []
@@ -433,14 +382,14 @@ def write_text(
         lines = [formula]
         for i, (short, meaning) in enumerate(bindings):
             lines.append(f"{'where' if not i else '     '} {short} = {meaning}")
-        rows.append((job.label(name, result.order), "\n".join(lines)))
+        rows.append((result.label(name), "\n".join(lines)))
         if found is not None:
             rows.append(("  at", show_value(found[name], digits)))
         if looked is not None:
             rows.append(("  zero", _zeros_text(name, looked[name], digits)))
     output.write(show_rows(rows) + "\n")
     notes = notes_of(result)
-    if job.settled:
+    if answer.settled:
         notes.append(
             "value by the engine, as in gradcli grad: there the formula has none, or rounding "
             "costs it its digits"
@@ -449,22 +398,8 @@ def write_text(
         notes += sorted({z.method for z in looked.values()})
     line = "# " + "      ".join(notes)
     output.write((line if len(line) <= WIDTH else "# " + "\n# ".join(notes)) + "\n")
-    for warning in _warnings(result, found, job):
+    for warning in answer.warnings():
         output.warn(warning)
-
-
-def _warnings(result: Any, found: Mapping[str, Any] | None, job: Any) -> list[str]:
-    said = ["the expression itself is NaN there"] if job.undefined else []
-    for name, value in job.others.items():
-        numbers = " ".join(show_value(value, None).split())
-        what = f"{job.label(name, result.order)} by gradcli grad is {numbers} there"
-        said.append(f"{what}: at a kink a slope is chosen")
-    return said + [
-        f"the value of {job.label(name, result.order)} "
-        + ("may have lost digits to rounding" if np.isfinite(value).all() else "is not finite")
-        for name, value in (found or {}).items()
-        if name in job.doubtful or not np.isfinite(value).all()
-    ]  # fmt: skip
 
 
 def _zeros_text(name: str, z: Any, digits: Any) -> str:

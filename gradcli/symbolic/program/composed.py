@@ -17,6 +17,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import DType, bool_, float64
 from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.printer import unparse
 from gradcli.ops.declaration.infix import put_signs
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
@@ -94,8 +95,10 @@ class Extent:
 
     def __str__(self) -> str:
         total = "1"
-        for d in self.dims:
-            total = sizes.times(total, self.of.size(d) or "1")
+        for size in map(self.of.size, self.dims):
+            if size is None:
+                return "?"  # any
+            total = sizes.times(total, size)
         return total
 
     __repr__ = __str__  # in messages
@@ -153,6 +156,12 @@ class Stand:
 
     def __getitem__(self, index: Any) -> Stand:
         return OPERATORS["getitem"](self, index=index)
+
+    __iter__ = None
+    """Else Python would ask for entries without end."""
+
+    def __repr__(self) -> str:
+        return unparse(self.work.steps[self.place].node)  # in messages
 
     def __bool__(self) -> bool:
         raise no_closed_form("a choice that depends on a value (write where)")
