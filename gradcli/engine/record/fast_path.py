@@ -50,7 +50,7 @@ from gradcli.engine.source_location import outside, theirs
 from gradcli.engine.tensor.tensor import Plain, Tensor, marked, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.dims import in_rows, laid_as
-from gradcli.ops.errors import Fault
+from gradcli.ops.errors import Fault, ValueFault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a, too_big
@@ -504,8 +504,25 @@ def _of_numbers(op: Operator, args: tuple[Any, ...]) -> Any:
             raise not_a("Tensor", op.name, op.torch[i], i + 1, value)
     out = op(*args)
     if all(a.__class__ in NUMBERS for a in args) and isinstance(out, np.generic | np.ndarray):
-        return out.item()
+        return of_numbers(op, out, args, {})
     return out
+
+
+def of_numbers(op: Operator, out: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """What an operator gave of numbers alone, as Python's number.
+
+    Raises ValueFault (E0314) for whole numbers whose result 64 bits do not hold.
+    """
+    found = out.item()
+    if found.__class__ is int:
+        try:  # as Python computes with them
+            exact = op.compute(*(np.array(a, object) for a in args), **params)
+        except (TypeError, AttributeError, ValueError):
+            return found  # no arithmetic
+        if exact != found:
+            said = f"{op.name}() of these whole numbers is past 64 bits"
+            raise ValueFault("E0314", said, help="write one as a float: 2.0**40")
+    return found
 
 
 def _of_others(op: Operator, self: Any, args: tuple[Any, ...]) -> Any:

@@ -20,6 +20,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.record.arguments import UNSAID, parameters_of
+from gradcli.engine.record.fast_path import of_numbers
 from gradcli.engine.record.face import unchecked
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
@@ -224,7 +225,8 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
                 return function(*args, **options)
         # Numbers alone: the operator itself, because Tensor's methods need a tensor.
         result = op(*args, **options)
-        return result.item() if getattr(result, "ndim", 1) == 0 else result
+        single = getattr(result, "ndim", 1) == 0
+        return of_numbers(op, result, args, options) if single else result
 
     return named(call, name)
 
