@@ -15,6 +15,7 @@ from gradcli.engine.backward.api import as_flag, gradients, real_only
 from gradcli.engine.grad_mode import enable_grad, transformed
 from gradcli.engine.record.composite import bottom
 from gradcli.ops.operator import OPERATORS
+from gradcli.transforms.dual import Dual
 from gradcli.transforms.func import forward_jacobian, vectorized_jacobians
 from gradcli.transforms.functional_checks import (
     as_tuple,
@@ -41,8 +42,12 @@ def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
 
 
 def _apart(values: Sequence[Tensor], create_graph: bool) -> Iterator[Tensor]:
-    """Tensors in their own graph with ``create_graph``; constants otherwise."""
-    return (v.view(v.shape) if create_graph and v.requires_grad else v.detach() for v in values)
+    """Tensors in their own graph, and with their tangents, with ``create_graph``; or constants.
+
+    PyTorch drops the tangent of what does not require grad, and derivatives come out as 0.
+    """
+    kept = (create_graph and (v.requires_grad or isinstance(v, Dual)) for v in values)
+    return (v.view(v.shape) if k else v.detach() for k, v in zip(kept, values, strict=True))
 
 
 def _along(

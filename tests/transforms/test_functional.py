@@ -249,6 +249,26 @@ def test_gradients_with_tangents_are_batched_and_free_what_was_saved():
             grad(z.sum(), x)
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_derivatives_with_create_graph_keep_the_tangents_of_their_inputs(recorded):
+    v, cube, fourth = torch.ones(2), lambda z: z**3, lambda z: (z**4).sum()
+    x = torch.tensor([1.0, 2.0], requires_grad=recorded)
+    for derivative, along in (
+        (lambda z: functional.jacobian(cube, z, create_graph=True).sum(0), [6, 12]),
+        (lambda z: functional.hessian(fourth, z, create_graph=True).sum(0), [24, 48]),
+        (lambda z: functional.vjp(cube, z, v, create_graph=True)[1], [6, 12]),
+        (lambda z: functional.jvp(cube, z, v, create_graph=True)[1], [6, 12]),
+        (lambda z: functional.hvp(fourth, z, v, create_graph=True)[1], [24, 48]),
+        (lambda z: functional.vhp(fourth, z, v, create_graph=True)[1], [24, 48]),
+        (lambda z: functional.vjp(cube, torch.ones(2), z, create_graph=True)[1], [3, 3]),
+    ):
+        with torch.autograd.forward_ad.dual_level():
+            found = derivative(torch.autograd.forward_ad.make_dual(x, v))
+            assert torch.autograd.forward_ad.unpack_dual(found).tangent.tolist() == along
+        assert torch.func.linearize(derivative, x)[1](v).tolist() == along
+        assert x.requires_grad == recorded
+
+
 def test_a_hook_that_looks_on_is_called_once_where_gradients_have_tangents():
     x, calls = torch.tensor([1.0, 2.0], requires_grad=True), []
     x.register_hook(lambda g: calls.append(g.tolist()))

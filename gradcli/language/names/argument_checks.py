@@ -20,8 +20,8 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.record.arguments import UNSAID, parameters_of
-from gradcli.engine.record.fast_path import of_numbers
 from gradcli.engine.record.face import unchecked
+from gradcli.engine.record.fast_path import of_numbers
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.index import HOMES

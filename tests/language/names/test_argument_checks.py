@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 
+import pytest
+
 import gradcli
 from gradcli.engine.record.arguments import parameters_of
 from gradcli.engine.record.face import unchecked
@@ -107,3 +109,11 @@ def test_a_number_between_tensors_is_recorded(text, slope):
     x = gradcli.tensor(0.5, requires_grad=True)
     prepare(f"import torch\n{text}\n", "file").run({"x": x}).value.backward()
     assert x.grad.item() == slope
+
+
+def test_an_operator_of_whole_numbers_gives_them_exactly_or_refuses():
+    """square(2**40) was 0: what 64 bits leave of it."""
+    for text, wanted in (("square(2**31)", 2**62), ("remainder(-7, 3)", 2), ("abs(-3)", 3)):
+        assert prepare(text).run({}).value == wanted
+    with pytest.raises(Fault, match="past 64 bits"):
+        prepare("square(2**40)").run({})
