@@ -168,6 +168,7 @@ lerp_number = linear(
     _lerp,
     lambda g, weight: g * (1 - weight.conjugate()),
     lambda g, weight: g * weight.conjugate(),
+    formula=lambda x, y, weight=0.5: x + weight * (y - x),
     holds=2.1,
     doc="From x to y, by `weight` (a number) of the way.",
     grad_name="LerpBackward0",
