@@ -7,6 +7,7 @@ import math
 import random
 import sys
 import threading
+from copy import deepcopy
 from types import SimpleNamespace
 
 import numpy as np
@@ -318,7 +319,7 @@ def made(x):
 
     def fill():
         nonlocal parts
-        parts = [torch.zeros(3), torch.arange(3.0) * 2, torch.eye(3).sum(0)]
+        parts = [torch.zeros(3), torch.arange(3.0) * 2, deepcopy(HELD)]
         for part in parts:
             part.add_(x)
         LATELY.mul_(x)

@@ -249,9 +249,7 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
                 break
             raw.append(a.array)
         else:  # all of one type, which holds for nearly every call
-            if dtype is dtypes.bool_ and mode.rebinds and op.of_truths:
-                return _counted(raw)
-            return raw
+            return _counted(op, raw) if dtype is dtypes.bool_ and mode.rebinds else raw
     if op.refuses:
         fault = refused(op, inputs)
         if fault is not None:
@@ -298,12 +296,14 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
             raw.append(a.array)
         else:
             raw.append(copied(a.array, target.numpy))
-    return raw
+    return _counted(op, raw) if target is dtypes.bool_ and mode.rebinds else raw
 
 
-def _counted(truths: list[Any]) -> list[Any]:
+def _counted(op: Operator, truths: list[Any]) -> list[Any]:
     """The truths of numbers as whole numbers, as Python adds them; those of arrays stay so."""
-    return truths if any(map(np.ndim, truths)) else [np.int64(one) for one in truths]
+    if not op.of_truths or any(map(np.ndim, truths)):
+        return truths
+    return [np.int64(one) for one in truths]
 
 
 def record(

@@ -881,7 +881,10 @@ def test_a_key_leads_a_gradient_to_one_value():
         gradcli.func.jvp(lambda t: ran("{x: x}[x]", x=t)[1].value, (x,), (x,))
 
 
-@family("text", ["(x > 0) + (y > 0)", "a = x > 0\nb = y > 0\na += b\na", "sum([x > 0, y > 0])"])
+@family("text", [
+    "(x > 0) + (y > 0)", "a = x > 0\nb = y > 0\na += b\na", "sum([x > 0, y > 0])",
+    "(x > 0) + bool(y > 0)", "(x > 0 and x < 9) + (y > 0)",
+])  # fmt: skip
 def test_truths_of_numbers_add_up_as_pythons(text):
     for x, y in ((1.0, 2.0), (1.0, -2.0), (-1.0, -2.0)):
         given = {"x": gradcli.tensor(x), "y": gradcli.tensor(y)}
