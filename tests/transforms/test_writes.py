@@ -7,6 +7,7 @@ import math
 import random
 import sys
 import threading
+from copy import deepcopy
 from types import SimpleNamespace
 
 import numpy as np
@@ -314,7 +315,7 @@ def test_a_captured_tensor_is_not_written_to(transform):
 def made(x):
     """A constant that the function makes, under a name and in a list that are not its own."""
     global LATELY
-    LATELY, parts = torch.ones(3), []
+    LATELY, parts = deepcopy(HELD), []
 
     def fill():
         nonlocal parts
@@ -390,6 +391,17 @@ def test_what_is_detached_in_place():
 
     for transform in (grad, jacrev, lambda f: lambda x: vmap(grad(f))(x[None])[0]):
         same(transform(moved)(point()), [1, 1, 1])  # by what it has become
+
+    def both(x):
+        y = x * 2
+        x.detach_()
+        y.detach_()
+        return (y * y * x).sum()
+
+    for transform in (jacrev, lambda f: lambda x: vjp(f, x)[1](torch.tensor(1.0))[0]):
+        same(transform(both)(point()), [0, 0, 0])
+        for found in (*jvp(transform(both), (point(),), (T,)), jacrev(transform(both))(point())):
+            assert not found.any()
     for part in (lambda a: a, lambda a: a[:1], lambda a: (a * 1)[:1]):
         with pytest.raises(RuntimeError, match="Can't detach views"):
             jvp(lambda a, part=part: part(a).detach_(), (point(),), (T,))
