@@ -382,6 +382,19 @@ def test_a_detached_twin_sees_what_is_written_to_a_batch(inner):
     same(jvp(f, (point(),), (T,))[1], 4 * point() * T)
 
 
+def test_a_write_to_what_is_one_for_all_directions_is_to_the_tangents_of_each():
+    def written(x):
+        with torch.no_grad():
+            x.mul_(2)
+        return x**3
+
+    for inner in (lambda x: vjp(written, x)[0], written):
+        rows = jacfwd(inner)
+        same(jvp(lambda x, f=rows: f(x * 1).sum(0), (point(),), (T,))[1], 48 * point() * T)
+    f = hessian(lambda x: written(x).sum())
+    same(jvp(lambda x: f(x * 1).sum(0), (point(),), (T,))[1], 24 * T)
+
+
 def test_what_is_detached_in_place():
     def moved(x):
         s = x * 1
