@@ -235,6 +235,7 @@ class Transform:
 
     function   what it differentiates; None where it maps, for that may write to what it captures
     arguments  the tensors that it gave the function
+    ends       where those were in the graph that it differentiates by, as ``detach_()`` moves them
     level      of the values that it made; None in reverse mode, whose values are tensors
     begun      the sequence number of a node of its thread when it began: what is computed inside
                has greater ones
@@ -242,7 +243,7 @@ class Transform:
     lifted     the levels of vmaps at which it made batches of what it differentiates by
     """
 
-    __slots__ = ("arguments", "begun", "function", "level", "lifted", "since")
+    __slots__ = ("arguments", "begun", "ends", "function", "level", "lifted", "since")
 
     def __init__(
         self,
@@ -252,6 +253,7 @@ class Transform:
         records: bool = False,
     ) -> None:
         self.function, self.arguments, self.level = function, arguments, level
+        self.ends: set[Any] = set()
         self.begun = transformed.number()
         self.since: Any = self.begun if records else None
         if not transformed.by:

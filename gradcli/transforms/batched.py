@@ -308,6 +308,11 @@ class Batched(Layer):
         elif hasattr(value, "shape"):
             value = OPERATORS["expand"](value, (self.count, *self.shape))
         store(target, value)
+        # What is one in memory has a tangent for each.
+        for layer in chain_of(self.value) if same is not None else ():
+            if not layer.batch:
+                tangent = layer.tangent
+                store(tangent, OPERATORS["expand"](tangent[0], tangent.shape))
         show_written(self)
 
     def admit(self, target: Any) -> None:

@@ -132,6 +132,7 @@ class _Run:
                 full[i] = chosen
             arguments += (v for v in flatten([full, named])[0] if rank_of(v))
             self.ends = [bottom(leaf).edge for leaf in self.leaves]
+            self.by.ends = set(self.ends)
             result = over(lasting, function(*full, **named))
             edges = [bottom(leaf).edge for leaf in self.leaves]
             cut = [  # by detach_()
@@ -160,7 +161,7 @@ class _Run:
         if transform != _GRAD:
             inexact(self.outputs)
         if cut and any(
-            leads_inside(self.by, t.edge, set(self.ends))
+            leads_inside(self.by, t.edge, self.by.ends)
             for out in self.outputs for t in tensors_of(out) if t.edge is not None
         ):  # fmt: skip
             raise no_graph(cut[0])

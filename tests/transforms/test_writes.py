@@ -315,7 +315,7 @@ def test_a_captured_tensor_is_not_written_to(transform):
 def made(x):
     """A constant that the function makes, under a name and in a list that are not its own."""
     global LATELY
-    LATELY, parts = torch.ones(3), []
+    LATELY, parts = deepcopy(HELD), []
 
     def fill():
         nonlocal parts
@@ -382,6 +382,19 @@ def test_a_detached_twin_sees_what_is_written_to_a_batch(inner):
     same(jvp(f, (point(),), (T,))[1], 4 * point() * T)
 
 
+def test_a_write_to_what_is_one_for_all_directions_is_to_the_tangents_of_each():
+    def written(x):
+        with torch.no_grad():
+            x.mul_(2)
+        return x**3
+
+    for inner in (lambda x: vjp(written, x)[0], written):
+        rows = jacfwd(inner)
+        same(jvp(lambda x, f=rows: f(x * 1).sum(0), (point(),), (T,))[1], 48 * point() * T)
+    f = hessian(lambda x: written(x).sum())
+    same(jvp(lambda x: f(x * 1).sum(0), (point(),), (T,))[1], 24 * T)
+
+
 def test_what_is_detached_in_place():
     def moved(x):
         s = x * 1
@@ -391,6 +404,17 @@ def test_what_is_detached_in_place():
 
     for transform in (grad, jacrev, lambda f: lambda x: vmap(grad(f))(x[None])[0]):
         same(transform(moved)(point()), [1, 1, 1])  # by what it has become
+
+    def both(x):
+        y = x * 2
+        x.detach_()
+        y.detach_()
+        return (y * y * x).sum()
+
+    for transform in (jacrev, lambda f: lambda x: vjp(f, x)[1](torch.tensor(1.0))[0]):
+        same(transform(both)(point()), [0, 0, 0])
+        for found in (*jvp(transform(both), (point(),), (T,)), jacrev(transform(both))(point())):
+            assert not found.any()
     for part in (lambda a: a, lambda a: a[:1], lambda a: (a * 1)[:1]):
         with pytest.raises(RuntimeError, match="Can't detach views"):
             jvp(lambda a, part=part: part(a).detach_(), (point(),), (T,))

@@ -100,9 +100,10 @@ def is_around(edge: Any, roots: Iterable[Any]) -> bool:
 
 
 def leaves_of(transform: Transform) -> set[Any]:
-    """Where in the graph the values are that a reverse transform differentiates by."""
+    """Where in the graph the values are, and were, that a reverse transform differentiates by."""
     since, own = transform.since, transform.level is None
-    return {e for a in transform.arguments for e in _edges(a) if own and e.seq > since}
+    now = {e for a in transform.arguments for e in _edges(a) if own and e.seq > since}
+    return now | transform.ends
 
 
 def _edges(value: Any) -> list[Any]:

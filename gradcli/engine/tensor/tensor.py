@@ -684,9 +684,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
         # Of memory that is its own alone: a Parameter, and a conjugate, which is taken.
         apart = self._flips or not self._grad_is_copied
         out.array = np.array(self.array)[()] if apart else twin(self.array, memo)
-        out._dtype, out.edge = self.dtype, None
-        out.meta = None
-        marked(out)._meta().version.number = 0 if apart else 1  # PyTorch writes the memory in
+        out._dtype, out.edge, out.meta = self.dtype, None, None
+        # PyTorch writes the memory in.
+        marked(out)._meta().version.number = 0 if apart else 1
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
         if self._grad_is_copied and self.grad is not None:
