@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy as np
 from gradcli.engine import Tensor, grad, wrap
 from gradcli.engine.grad_mode import next_number
 from gradcli.engine.graph.node import collect
-from gradcli.engine.record.captures import cells_of
 from gradcli.engine.tensor.stale_view import put_at
 from gradcli.engine.undo_log import UndoLog, current_log, open_log
 from gradcli.language.runtime.run import Program
@@ -34,8 +32,6 @@ class Expression:
     wanted   the variables to differentiate by
     written  variables that the last run wrote to: each with its state after and before the run,
              and the log that takes the writes back
-    filled   lists, dictionaries and sets that the fixed variables lead to, each with what it held
-             before the last run
     """
 
     program: Program
@@ -43,7 +39,6 @@ class Expression:
     fixed: dict[str, Any]
     wanted: list[str]
     written: Sequence[tuple[Tensor, tuple, tuple, UndoLog]] = ()
-    filled: Sequence[tuple[Any, Any]] = ()
 
     def redraw(self) -> None:
         """Start the random numbers of a run, the same for each: one function is looked at."""
@@ -63,10 +58,6 @@ class Expression:
                 leaf.grad = before[2]
                 log.undo()
                 leaf._meta().version.bump()
-        for held, before in self.filled:
-            held.clear()
-            (held.extend if isinstance(held, list) else held.update)(before)
-        self.filled = _containers(self.fixed.values())
         outer = log = current_log()
         given = []
         for leaf in {**self.fixed, **self.leaves}.values():
@@ -103,26 +94,6 @@ class Expression:
         from gradcli.symbolic import diff  # slow to load
 
         return diff(self.program, self.wanted, declared=declared)
-
-
-def _containers(values: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """The lists, dictionaries and sets that values lead to, also through functions, each with a
-    copy of what it holds."""
-    found: list[tuple[Any, Any]] = []
-    todo, seen = [*values], set()
-    while todo:
-        one = todo.pop()
-        one = one.held if one.__class__.__name__ == "Set" else one  # of a module loaded late
-        if id(one) in seen or not isinstance(one, list | dict | tuple | FunctionType):
-            continue
-        seen.add(id(one))
-        if isinstance(one, FunctionType):
-            todo += (held for _, held in cells_of(one))
-        else:
-            if not isinstance(one, tuple):
-                found.append((one, list(one) if isinstance(one, list) else dict(one)))
-            todo += one.values() if isinstance(one, dict) else one
-    return found
 
 
 def _state(leaf: Tensor) -> tuple[Any, ...]:

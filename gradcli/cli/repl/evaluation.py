@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
@@ -17,9 +18,11 @@ from gradcli.cli import inputs, options, watchdog
 from gradcli.cli.arguments import Variables, invoke
 from gradcli.cli.catalogue import COMMANDS, module_of
 from gradcli.cli.job import Job
+from gradcli.cli.repl.rollback import Snapshot
 from gradcli.cli.repl.session import LAST_BUT_ONE, Session, defined_by
 from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.undo_log import current_log, open_log
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.names.table import CONSTANTS
 from gradcli.language.runtime.run import Limits
@@ -149,6 +152,25 @@ def _no_formula(name: str, why: str) -> ValueFault:
 
 class _SessionJob(Job):
     """A job whose variables are the session's: leaves for numbers, the rest as they are."""
+
+    before: Snapshot | None = None
+
+    @contextmanager
+    def anew(self) -> Iterator[None]:
+        """A run from what the session has: what the run before it did to values that its functions
+        and records lead to is taken back."""
+        outer = current_log()
+        if self.before is None:
+            self.before = Snapshot(self.fixed)
+            self.before.log.outer = outer
+        else:
+            self.before.restore()
+        open_log(self.before.log)
+        try:
+            with super().anew():
+                yield
+        finally:
+            open_log(outer)
 
     def load(self, variables: Any, asked: Mapping[str, Any]) -> None:
         """Take the expression's variables from the session."""

@@ -445,7 +445,8 @@ def _of_numbers(function: Callable, order: tuple, given: list, options: dict) ->
         k: make(v) if k in DATA and v.__class__ in _NUMBERS else v for k, v in options.items()
     }
     result = function(*given, **options)
-    return result.item() if not among and isinstance(result, Tensor) and not result.ndim else result
+    number = not among and isinstance(result, Tensor) and not result.ndim
+    return result.item() if number and not holds_traced(result) else result
 
 
 def _exact(value: Any) -> Any:

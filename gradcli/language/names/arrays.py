@@ -19,6 +19,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import views_of
 from gradcli.engine.tensor.tensor import Tensor, marked, wrap
+from gradcli.engine.undo_log import note_write, undo
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.calling import named
@@ -59,12 +60,16 @@ class NumpyArray(Tensor):
         if _leads(self, value):
             self[index] = value
         else:
-            self.array[_index(index)] = _plain(value)
-            self._written()
+            self._written(self.array.__setitem__, _index(index), _plain(value))
 
-    def _written(self) -> None:
-        """Whoever saved the array sees a write to it."""
+    def _written(self, write: Callable, *args: Any, **options: Any) -> Any:
+        """What ``write`` gives, which writes to the array: a session can take it back, and whoever
+        saved the array sees it."""
+        if undo.on:
+            note_write(self.array)
+        found = write(*args, **options)
         self._meta().version.bump()
+        return found
 
     __hash__ = Tensor.__hash__
 
@@ -257,10 +262,10 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
             return otherwise(*args, **options)
         values = [*map(_argument, args)]
         _charged(values)
-        made = function(*values, **_options(options))
+        given = _options(options)
         if "out" not in options:
-            return array_of(made, args)
-        options["out"]._written()
+            return array_of(function(*values, **given), args)
+        options["out"]._written(function, *values, **given)
         return options["out"]
 
     return named(call, getattr(function, "__name__", "array"))
@@ -311,7 +316,7 @@ def _method(name: str) -> Callable:
 attributes.CALL[NumpyArray] = {
     **{name: _method(name) for name in METHODS.split()},
     "astype": lambda self, dtype: array_of(self.array.astype(_options({"dtype": dtype})["dtype"])),
-    "sort": lambda self, axis=-1: (self.array.sort(axis), self._written())[0],
+    "sort": lambda self, axis=-1: self._written(self.array.sort, axis),
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
     "fill": lambda self, value: self.__setitem__(Ellipsis, value),
     "view": lambda self: array_of(self.array.view(), (self,)),
@@ -346,8 +351,7 @@ def _in_place(function: Callable) -> Callable:
             return NotImplemented  # a number does not change: what has its name is a new one
         if _leads(self, other):
             return function(self, argument_checks.checked_data(other, "an array"))
-        self.array = function(self.array, _plain(other))
-        self._written()
+        self.array = self._written(function, self.array, _plain(other))
         return self
 
     return apply
@@ -545,10 +549,10 @@ def _shuffled(values: Any) -> None:
     if values.__class__ is list:
         check_nested(values)
         _of_the_run().shuffle(values)
+    elif values.__class__ is NumpyArray:
+        values._written(_of_the_run().shuffle, values.array)
     else:
         _of_the_run().shuffle(_plain(values))
-        if values.__class__ is NumpyArray:
-            values._written()
 
 
 def random_table() -> dict[str, Any]:

@@ -111,18 +111,19 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """Without the entries at a place, or at several."""
     a, d = _along(as_tensor(checked_data(arr, "delete")), axis)
-    size = a.shape[d]
-    gone = {int(i) + size * (int(i) < 0) for i in (obj if isinstance(obj, list | tuple) else [obj])}
-    if not gone <= {*range(size)}:
-        raise bad_shape(f"np.delete: {obj} is not among {size} places")
-    kept = as_tensor([i for i in range(size) if i not in gone]).long()
-    return a[(*[slice(None)] * d, kept)]
+    d = normal_dim(d, a.ndim)
+    gone = as_tensor(checked_data(obj, "delete")).tolist()
+    kept = np.delete(np.arange(a.shape[d]), gone)
+    return a[(*[slice(None)] * d, as_tensor(kept))]
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     """With further entries at the ends of each dimension."""
     a = checked_data(array, "pad")
-    widths = np.broadcast_to(pad_width, (a.ndim, 2)).tolist()
+    each = np.asarray(pad_width)
+    if each.dtype.kind != "i" or (each < 0).any():
+        raise bad_argument("np.pad: a width is a whole number, 0 or more", help="np.pad(a, (1, 0))")
+    widths = np.broadcast_to(each, (a.ndim, 2)).tolist()
     if mode == "constant":
         return padding.pad(a, [w for pair in widths[::-1] for w in pair], value=constant_values)
     for d, (before, after) in enumerate(widths):
@@ -154,7 +155,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The sums of products of entries whose places add up to the same."""
     a, v = (as_tensor(checked_data(one, "convolve")) for one in (a, v))
-    a, v = (a, v) if len(a) >= len(v) else (v, a)
+    if a.ndim != 1 or v.ndim != 1 or not (a.numel() and v.numel()):
+        raise bad_shape("np.convolve: two vectors with an entry or more")
+    dtype = overloads.result_type(a, v)
+    a, v = sorted((a.to(dtype), v.to(dtype)), key=len, reverse=True)
     many, few = len(a), len(v)
     parts = {"full": (0, many + few - 1), "same": ((few - 1) // 2, many),
              "valid": (few - 1, many - few + 1)}  # fmt: skip
@@ -174,14 +178,21 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def copyto(dst: Any, src: Any) -> None:
-    """``src`` written to all of ``dst``."""
+    """``src`` written to all of ``dst``, which is no array of a lower kind, as of whole numbers."""
+    found, kept = (
+        "buifc".index(as_tensor(checked_data(one, "copyto")).dtype.numpy.kind) for one in (src, dst)
+    )
+    if found > kept:
+        said = "np.copyto: an array of whole numbers takes no others"
+        raise bad_argument(said, help="np.copyto(dst, src.astype(dst.dtype))")
     dst[...] = src
 
 
 def fill_diagonal(a: Any, val: Any) -> None:
-    """``val`` written to the diagonal of a matrix."""
-    places = as_tensor([*range(min(a.shape))])
-    a[places, places] = val
+    """``val`` written to the diagonal of a matrix, or of an array whose dimensions are as long."""
+    if a.ndim < 2 or len(set(a.shape)) > 1 < a.ndim - 1:
+        raise bad_shape(f"np.fill_diagonal: no diagonal of the shape {tuple(a.shape)}")
+    a[(as_tensor([*range(min(a.shape))]),) * a.ndim] = val
 
 
 def ndim(a: Any) -> int:

@@ -3,6 +3,8 @@
 import io
 import re
 
+import pytest
+
 from gradcli.cli import watchdog
 from gradcli.cli.repl.interrupts import Interrupts
 from gradcli.cli.repl.settings import Settings
@@ -161,6 +163,26 @@ def test_each_run_of_a_command_begins_with_the_lists_that_the_session_has(piped)
     assert not done.err and re.findall("value +(.*)", done.out) == ["6", "6", "6", "1"]
     assert re.findall("d/dx +(.*)", done.out) == ["2", "2"]
     assert done.out.endswith("(0, {'n': 0}, {1})\n")
+
+
+@pytest.mark.parametrize("text", [
+    "class C:\n    def __init__(self):\n        self.n = 0\n    def __call__(self, t):\n"
+    "        self.n += 1\n        return t*self.n\n\nf = C()\n",
+    "class C:\n    n = 0\n\ndef f(t):\n    C.n += 1\n    return t*C.n\n\n",
+    "n = 0\ndef f(t):\n    global n\n    n += 1\n    return t*n\n\n",
+    "def f(t, l=[]):\n    l.append(1)\n    return t*len(l)\n\n",
+    "from collections import deque\nd = deque()\ndef f(t):\n    d.append(2)\n    return t*len(d)\n",
+    "it = iter([1, 2, 3, 4])\ndef f(t):\n    return t*next(it)\n\n",
+    "d = [torch.zeros(1)]\ndef f(t):\n    d[0] += 1\n    return t*d[0].sum()\n\n",
+    "import numpy as np\nd = np.zeros(2)\ndef f(t):\n    d[0] += 1\n    return t*d[0]\n\n",
+    "import numpy as np\nd = np.ones(2)\ndef f(t):\n    r = t*d[1]\n    d[1:] += 1\n"
+    "    np.add(d, 1, out=d)\n    d.sort()\n    np.random.shuffle(d)\n    d.fill(2)\n    return r",
+])  # fmt: skip
+def test_each_run_of_a_command_begins_with_the_values_that_the_session_has(piped, text):
+    commands = ":jac f(x)*x\n:hess f(x)*x\n:grad f(x)*x\n"
+    done = piped("repl", stdin=f"{text}\n\nx = 3.\n{commands}{commands}")
+    assert not done.err and re.findall("value +(.*)", done.out) == ["9"] * 6
+    assert re.findall("d2?/dx2? +(.*)", done.out) == ["6", "2", "6"] * 2
 
 
 def test_a_formula_is_of_what_functions_are_now(process):

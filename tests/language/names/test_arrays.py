@@ -149,6 +149,9 @@ def gradient(text):
     "np.convolve([x, y, 1, y*y], [1, x, 3], 'same')[0]", "np.polyval([x, 2, y], y)",
     "np.convolve([x, y, 1], [1, x], mode='valid').prod()", "np.full_like([1.0, 2], x).prod()*y",
     "np.array_split([x, y, x*y], 2)[0].prod()", "np.flatnonzero([0, x, y])[1]*x",
+    "np.interp(0.1, [0, 3], [x, y])", "np.interp(2, [0, x], [1, y])",
+    "np.delete([x, y, x*y], [True, False, True])[0]", "np.delete([[x, y]], 0, axis=-1)[0, 0]",
+    "np.delete([x, y], np.array([x, y]) > 3.5)[0]", "(np.convolve([1, 2], [x, y])**2).sum()",
     "np.select([x > y, x < y], [y, x*y], 7)", "np.outer(np.arange(3), np.ones(2)).std()*x",
 ])  # fmt: skip
 def test_gradients_lead_through_lists(text):
@@ -170,6 +173,7 @@ def test_gradients_lead_through_lists(text):
     ("r = a[1:]\na[1] = x*x\na[:1] = r", [4, 4]), ("np.copyto(a, x)", [1, 1]),
     ("b = a + x\na[0] = b.copy()[1]\na[1] *= b.copy().copy()[0]", [1, 0]),
     ("b = np.diag(a)\nnp.fill_diagonal(b, x)\na[:] = b[1]", [0, 1]),
+    ("b = np.zeros((2, 2, 2))\nnp.fill_diagonal(b, x)\na[:] = b[1, 1]", [0, 1]),
     ("a.reshape(2, 1)[1, 0] = x\na[1] *= x", [0, 4]), ("np.asarray(a)[0] = x", [1, 0]),
     ("for row in a.reshape(2, 1):\n    row += x", [1, 1]), ("a.T[1:] = x", [0, 1]),
     ("a[:] = x\na[1:] *= a[:1]", [1, 4]), ("a[:] = x, 1\na[[0, 1]] = a[::-1]", [0, 1]),
@@ -189,6 +193,20 @@ def test_an_array_leads_gradients_from_where_it_is_written_to(line, slopes):
     with pytest.raises(Fault) as fault:  # where it would share its memory with tensors, as PyTorch
         prepare(f"import torch\n{text}", "file").run({"x": x})
     assert fault.value.code in ("E0204", "E0404", "E0409")
+
+
+@pytest.mark.parametrize("line", [
+    "np.delete([x, 1], 1.0)", "np.delete([x, 1], True)", "np.delete([x, 1], [True])",
+    "np.pad([x, 1], -1)", "np.pad([x, 1], -1, mode='edge')", "np.pad([x, 1], 1.5)",
+    "np.convolve([x, 1], [])", "np.convolve([[x, 1]], [x])", "np.copyto(np.array([1, 2]), x)",
+    "np.copyto(np.array([1, 2]), [0.5, 1])", "np.fill_diagonal(np.zeros((2, 2, 3)), x)",
+    "np.fill_diagonal(np.zeros(2), 1)",
+])  # fmt: skip
+def test_what_numpy_refuses_is_refused(line):
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        eval(line, {"np": np, "x": 2.5})
+    with pytest.raises(Fault):
+        prepare(f"import numpy as np\n{line}", "file").run({"x": gradcli.tensor(2.5)})
 
 
 @pytest.mark.parametrize("index", [
