@@ -41,6 +41,7 @@ class State:
     inference   whether results stay out of every graph for good
     mixes       whether products take tensors of two element types: where formulas are computed
     rebinds     whether single numbers are as Python's own: ``a += b`` makes another, none is a view
+    arrays      whether such a number may be NumPy's too, whose truths add up to a truth
     placed      whether a node notes the line of the user's program that made it
     annotate    whether a node notes the number it was given even where its rules do not need it:
                 for those who explain a computation
@@ -55,8 +56,8 @@ class State:
     """
 
     __slots__ = (
-        "annotate", "enabled", "grad", "inference", "inspect", "mixes", "number", "passing",
-        "placed", "plain", "rebinds", "saving", "saving_off", "variants",
+        "annotate", "arrays", "enabled", "grad", "inference", "inspect", "mixes", "number",
+        "passing", "placed", "plain", "rebinds", "saving", "saving_off", "variants",
     )  # fmt: skip
 
     grad: bool
@@ -65,6 +66,7 @@ class State:
     mixes: bool
     number: Callable[[], int]
     rebinds: bool
+    arrays: bool
     placed: bool
     annotate: bool
     inspect: Any
@@ -104,8 +106,8 @@ class State:
 
 _FIELDS = tuple(name for name in State.__slots__ if name not in ("grad", "plain", "variants"))
 _DEFAULTS = State(
-    enabled=True, inference=False, mixes=False, rebinds=False, placed=False, annotate=False,
-    inspect=None, passing=None, saving=(), saving_off=None, number=next_number,
+    enabled=True, inference=False, mixes=False, rebinds=False, arrays=False, placed=False,
+    annotate=False, inspect=None, passing=None, saving=(), saving_off=None, number=next_number,
 )  # fmt: skip
 _state: ContextVar[State] = ContextVar("modes", default=_DEFAULTS)
 
@@ -186,6 +188,7 @@ class _Modes:
 
     mixes = _mode("mixes")
     rebinds = _mode("rebinds")
+    arrays = _mode("arrays")
     placed = _mode("placed")
     annotate = _mode("annotate")
     inspect = _mode("inspect")

@@ -26,7 +26,7 @@ from gradcli.engine.tensor.storage import ARGUMENT, Meta, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import owner_of
 from gradcli.ops.dims import copied, in_rows, laid_as
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, UnwrittenFault, ValueFault, bad_type
 from gradcli.ops.memory_budget import LARGE, budget, charge, charge_broadcast
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number, plain_number
 from gradcli.ops.shape import count
@@ -300,9 +300,15 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
 
 
 def _counted(op: Operator, truths: list[Any]) -> list[Any]:
-    """The truths of numbers as whole numbers, as Python adds them; those of arrays stay so."""
+    """The truths of numbers as whole numbers, as Python adds them; those of arrays stay so.
+
+    Raises TypeFault (E0303) where the numbers may be NumPy's, whose sum is a truth.
+    """
     if not op.of_truths or any(map(np.ndim, truths)):
         return truths
+    if mode.arrays and all(truths) and op.of_truths != "logical_and":  # else both say the same
+        said = "two truths are 2 in Python, True in NumPy, and these may be either"
+        raise bad_type(said, help="write int(a > 0) + int(b > 0), or a > 0 or b > 0")
     return [np.int64(one) for one in truths]
 
 

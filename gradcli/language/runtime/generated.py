@@ -62,8 +62,9 @@ class Generated:
         exec(code, scope)
         arguments = [adopted(values[name], scope) for name in inputs]
         steps, before = running_steps.get(), current()
-        restore(before.replaced(mixes=program.formula, rebinds=program.rebinds))
-        if program.rebinds and "numpy" in self.checked.modules.values():
+        arrays = program.rebinds and "numpy" in self.checked.modules.values()
+        restore(before.replaced(mixes=program.formula, rebinds=program.rebinds, arrays=arrays))
+        if arrays:
             settings.arrays_lead()  # a variable may be meant as an array
         spelling = showing.spelled_torch.set(self.checked.says_torch)
         numbers = identity.begin()

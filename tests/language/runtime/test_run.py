@@ -891,3 +891,7 @@ def test_truths_of_numbers_add_up_as_pythons(text):
         assert ran(text, **given)[1].value == (x > 0) + (y > 0)
     both = ran(f"import torch\n{text}", x=gradcli.tensor(1.0), y=gradcli.tensor(1.0))[1].value
     assert both == (2 if "sum" in text else 1)
+    if "sum" not in text:  # of NumPy's numbers they are True
+        text, one = f"import numpy as np\n{text}", gradcli.tensor(1.0)
+        assert fault(text, x=one, y=one).code == "E0303"
+        assert ran(text, x=one, y=-one)[1].value == 1
