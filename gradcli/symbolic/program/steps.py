@@ -92,7 +92,9 @@ def writes_decimals(checked: Checked) -> bool:
 
 def steps_of(program: Program, checked: Checked | None = None) -> list[Step]:
     """The steps of a program, or of its text as ``checked``; the last one is the value. Truths of
-    single numbers add up to a number where they do so in the program. Raises a fault (E0701, E0201).
+    single numbers add up to a number where they do so in the program.
+
+    Raises a fault (E0701, E0201).
     """
     steps = _Flattening(checked or program.checked).run()
     for step in steps if program.rebinds else ():
