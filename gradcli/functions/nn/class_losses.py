@@ -134,7 +134,7 @@ def cross_entropy(
         total = -_O["sum"](terms)
         if reduction == "sum":
             return total
-        return called(total / (input.numel() // count), "DivBackward1")  # NaN without classes
+        return called(total / (input.numel() / count), "DivBackward1")  # NaN without classes
     main = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return main
