@@ -90,7 +90,7 @@ def _said(job: Job, names: Sequence[str]) -> list[str]:
 
     said = "the point is on a kink, where second derivatives may be wrong"
     try:
-        steps = steps_of(job.program.checked)
+        steps = steps_of(job.program)
     except Fault:  # a program that is no sequence of steps
         return [said]
     if found := kinks(steps, names, ("abs(1/x)",), 2):

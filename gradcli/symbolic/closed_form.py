@@ -276,7 +276,7 @@ def diff(
     checked = program.checked if program.names.data else program.names
     shaped = declared_as(declared)
     v.reset()
-    steps = steps_of(checked, program.rebinds)
+    steps = steps_of(program, checked)
     shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
     there = shapes.declarations.keys() | shapes.sizes
     absent = {k: d for k, d in shaped.items() if k not in there and d.rank == len(d.dims)}

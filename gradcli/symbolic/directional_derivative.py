@@ -42,7 +42,7 @@ class _Job:
         self.program = prepare(expression) if isinstance(expression, str) else expression
         given = declared_as(declared)
         self.source = self.program.source
-        self.steps = steps_of(self.program.checked, self.program.rebinds)
+        self.steps = steps_of(self.program)
         known = {k: d for k, d in given.items() if self.program.takes(k)}
         self.shapes = infer(self.steps, known, self.source)
         self.points = Points(self.program, self.shapes)

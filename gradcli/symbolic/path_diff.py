@@ -201,7 +201,7 @@ class _Path:
             detached: set[int] = tape.detached
             if text is not None:
                 again = prepare(text.key)
-                steps, detached, source = steps_of(again.checked), set(), again.source
+                steps, detached, source = steps_of(again), set(), again.source
             shapes = infer(steps, known, source)
             shapes.declarations = dict(known) | shapes.declarations
             shapes = without_symmetry(shapes, path)

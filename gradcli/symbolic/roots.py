@@ -99,7 +99,7 @@ def zeros(
         return float(found)
 
     f(0.5)
-    quotient = poly.quotient_of(steps_of(program.checked), name, values)
+    quotient = poly.quotient_of(steps_of(program), name, values)
     if quotient is not None:
         return _of_polynomial(*quotient, f, interval)
     low, high = interval or (-10.0, 10.0)

@@ -43,7 +43,7 @@ def divided(
     None where the program is no quotient, or has a pole there.
     """
 
-    root = steps_of(program.checked)[-1]
+    root = steps_of(program)[-1]
     if root.op != "div":
         return None
     declared = dict(known)
@@ -165,7 +165,7 @@ def _derived(
             if fault.code == NO_ANSWER:
                 raise
             raise no_answer(f"no series around {around}: {fault.message}") from None
-        error = max(error, _off(at, text, name, point, known))
+        error = max(error, _off(at, prepare(text) if k else program, name, point, known))
     return sides, error
 
 
@@ -174,7 +174,7 @@ def value_text(
 ) -> str:
     """The program's value, or that of one of its steps, as one expression."""
     v.reset()
-    steps = steps_of(program.checked)
+    steps = steps_of(program)
     shapes = infer(steps, declared, program.source)
     t, dims = _evaluated(steps, shapes, {}, place)
     if dims:
@@ -188,7 +188,7 @@ def scaled(
     """A formula at the point, times a number."""
     v.reset()
     program = prepare(f"{name} = {around}\n{text}")
-    steps = steps_of(program.checked)
+    steps = steps_of(program)
     shapes = infer(steps, {k: d for k, d in known.items() if k != name}, program.source)
     t, dims = _evaluated(steps, shapes, {"kinks": True})
     return forms(v.scale(t, by), dims)[0]
@@ -243,9 +243,9 @@ def _turn(op: str, args: list[Symbol]) -> Symbol | None:
 
 
 def _off(
-    at: w.Text, text: str, name: str, point: Program, known: Mapping[str, Declaration]
+    at: w.Text, of: Program, name: str, point: Program, known: Mapping[str, Declaration]
 ) -> float:
-    """How far the formula at the point is from the formula evaluated there by the engine."""
+    """How far the formula at the point is from what it is ``of``, evaluated there by the engine."""
     rng = Draws(11)
     worst = 0.0
     for _ in range(3):
@@ -256,7 +256,7 @@ def _off(
         }
         here = np.float64(evaluate(point, values, {}))
         try:
-            exact = float(evaluate(prepare(text), {**values, name: here}, {}))
+            exact = float(evaluate(of, {**values, name: here}, {}))
         except Fault:
             exact = float("nan")
         if not np.isfinite(exact):
@@ -264,7 +264,7 @@ def _off(
             raise no_answer(said, "choose another point with --around")
         got = float(evaluate(prepare(at.key), values, {}))
         # sin(pi) is 1e-16 in floating point and 0 here: compared on the formula's own scale.
-        beside = float(evaluate(prepare(text), {**values, name: here + 0.1}, {}))
+        beside = float(evaluate(of, {**values, name: here + 0.1}, {}))
         scale = max(abs(exact), abs(beside) if np.isfinite(beside) else 0.0)
         worst = max(worst, abs(got - exact) / max(scale, 1e-3))
     if not worst < 1e-8:

@@ -39,7 +39,7 @@ def without_symmetry(shapes: Shapes, path: Sequence[str]) -> Shapes:
 def reread(text: Text, shapes: Shapes) -> tuple[list[Step], Shapes, Any]:
     """The steps of a text, their shapes with all that was declared, and its source."""
     program = prepare(text.key)
-    steps = steps_of(program.checked)
+    steps = steps_of(program)
     known = infer(steps, shapes.declarations, program.source, shapes.sizes)
     known.declarations = shapes.declarations | known.declarations
     return steps, known, program.source

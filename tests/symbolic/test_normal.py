@@ -92,7 +92,7 @@ def simplified(text: str) -> Text:
     """The shortest form of an expression itself."""
     v.reset()
     program = prepare(text)
-    steps = steps_of(program.checked)
+    steps = steps_of(program)
     return forms(*primal(steps, infer(steps, {}, program.source)))[0]
 
 

@@ -22,7 +22,7 @@ RESIDUAL = "norm(y - X @ inv(X.T @ X) @ X.T @ y)**2"
 def points_of(text, declared=()):
     program = prepare(text)
     shaped = {k: parse_declaration(d) for k, d in dict(declared).items()}
-    return Points(program, infer(steps_of(program.checked), shaped, program.source))
+    return Points(program, infer(steps_of(program), shaped, program.source))
 
 
 @family("shape", ["matrix", "matrix:p,k", "matrix:k,p", "matrix:5,2"])

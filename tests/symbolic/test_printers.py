@@ -118,6 +118,21 @@ def test_a_scale_that_is_not_given_is_one():
     assert "value = x + y\n" in diff("add_scaled(x, y)").code("jax")
 
 
+@pytest.mark.parametrize(
+    "text", ["((x > 0) + (x > 1))*y", "exp(x > 0)*y", "x**((x > 0) + (y > 1))*y", "((x > 0)/3)*y"]
+)
+@pytest.mark.parametrize("shape", ["scalar", "vector:n"])
+def test_code_takes_truths_for_the_numbers_that_they_are(text, shape):
+    result = diff(text, "y", declared={"x": shape, "y": shape})
+    values = {
+        k: np.array(a if shape == "scalar" else [a, 0.5]) for k, a in (("x", 2.0), ("y", 3.0))
+    }
+    got = ran(result.code(), values)
+    want = [evaluate(prepare(text), values, {}), result.evaluate(**values)]
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
 def test_code_of_a_layer_defines_what_it_calls():
     layer = diff("sum(layer_norm(2*A, (3,))**3)", declared={"A": "matrix:2,3"})
     A = np.array([[1.0, 2, 4], [0, 3, 1]])

@@ -85,6 +85,7 @@ def test_real_roots_against_sturms_count():
         ("sin(x)", 2, "c", "sin(c) + cos(c)*(x - c) - sin(c)*(x - c)**2/2"),
         ("tan(x)", 5, "0", "x + x**3/3 + 2*x**5/15"),
         ("abs(x)", 2, "3", "3 + (x - 3)"),
+        ("((x > 0) + (x > 1))*exp(x)", 1, "2", "2*exp(2) + 2*exp(2)*(x - 2)"),
         ("5", 2, "0", None),
     ],
 )  # fmt: skip

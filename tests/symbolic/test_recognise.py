@@ -110,7 +110,7 @@ def test_domain(text: str, usual: str, positive: str) -> None:
 
 def test_points_have_both_signs() -> None:
     program = prepare("x*y + sin(x)")
-    steps = steps_of(program.checked)
+    steps = steps_of(program)
     points = Points(program, infer(steps, {}, program.source)).at(("x",))
     signs = [np.sign(p["x"]) for p, _ in points]
     assert len(points) == 3 and {-1.0, 1.0} == set(signs)
@@ -130,7 +130,7 @@ def test_every_candidate_is_right(text: str) -> None:
     """Not only the shortest one: a false rule must not hide behind the check."""
     v.reset()
     program = prepare(text)
-    steps = steps_of(program.checked)
+    steps = steps_of(program)
     shapes = infer(steps, {}, program.source)
     points = Points(program, shapes)
     candidates = forms(*derivative(steps, shapes, "x", program.source))

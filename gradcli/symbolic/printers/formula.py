@@ -15,7 +15,7 @@ from gradcli.language.syntax.printer import unparse
 from gradcli.ops import OPERATORS
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.let import chosen, names_for
-from gradcli.symbolic.program.steps import Step, steps_of
+from gradcli.symbolic.program.steps import COUNTED, CREATION, Step, of_truths, steps_of
 from gradcli.symbolic.shapes.declarations import Declaration
 from gradcli.symbolic.shapes.inference import infer, sizes_in
 
@@ -40,30 +40,38 @@ class Formula:
     the first expression is what the user wrote, whose matrices are not known to be symmetric.
     """
 
-    __slots__ = ("_place", "dims", "named", "roots", "steps")
+    __slots__ = ("_place", "_typed", "declared", "dims", "named", "roots", "steps")
 
     def __init__(
         self, expressions: Sequence[str | Program], declared: Mapping[str, Declaration],
         let: bool = True, light: Collection[str] | None = None,
     ) -> None:  # fmt: skip
+        self.declared = declared
         self.steps: list[Step] = []
         self.dims: list[tuple[str | None, ...]] = []
         self.roots: list[int] = []
         self._place: dict[tuple, int] = {}
+        self._typed: list[bool] = []  # whether a step has the type of variables, as no number has
         programs = [prepare(x) if isinstance(x, str) else x for x in expressions]
-        found = [(program, steps_of(program.checked)) for program in programs]
+        found = [(program, steps_of(program)) for program in programs]
         symmetric = {k for k, d in declared.items() if "symmetric" in d.traits}
         for _, steps in found[1:]:  # a derivative writes out what it takes the half of
             symmetric |= {unparse(steps[s.inputs[0]].node) for s in steps if _symmetrizes(s.op)}
         for program, steps in found:
             shapes = infer(steps, declared, program.source, printed=True)
             where: list[int] = []
+            truths: list[bool] = []
             for step, dims in zip(steps, shapes.of, strict=True):
                 inputs = tuple(where[i] for i in step.inputs)
                 written = _symmetrizes(step.op) and light is not None and not self.roots
                 if written and unparse(steps[step.inputs[0]].node) not in symmetric:
                     inputs = (self._half(inputs[0], step.node),)
-                copy = Step(step.op, step.node, inputs, step.params, step.value)
+                test = of_truths(step, truths, dims)
+                if light is not None and not test:
+                    inputs = self._counted(step, inputs, [truths[i] for i in step.inputs])
+                truths.append(bool(test))
+                value = None if step.value is COUNTED else step.value  # its inputs are numbers now
+                copy = Step(step.op, step.node, inputs, step.params, value)
                 where.append(self._kept(copy, dims))
             self.roots.append(where[-1])
         costs = [0 if s.op in FREE else 1 for s in self.steps]
@@ -87,7 +95,27 @@ class Formula:
             self._place[key] = len(self.steps)
             self.steps.append(s)
             self.dims.append(dims)
+            typed = s.op in CREATION or (s.op == "name" and s.value in self.declared)
+            self._typed.append(typed or any(self._typed[i] for i in s.inputs))
         return self._place[key]
+
+    def _counted(
+        self, step: Step, inputs: Sequence[int], truths: Sequence[bool]
+    ) -> tuple[int, ...]:
+        """The inputs of a step, the truth values among them as numbers: of truths alone libraries
+        add to a truth and compute functions in few digits."""
+        adds = step.op in OPERATORS and OPERATORS[step.op].of_truths
+        beside = any(self._typed[i] for i, truth in zip(inputs, truths, strict=True) if not truth)
+        if not any(truths) or (adds and beside):
+            return tuple(inputs)
+        one, zero = (
+            self._kept(Step("number", n.Number(x, str(x)), value=Fraction(x)), ()) for x in (1, 0)
+        )
+        return tuple([
+            self._kept(Step("where", step.node, (i, one, zero)), self.dims[i])
+            if truth and (step.op, k) != ("where", 0) else i
+            for k, (i, truth) in enumerate(zip(inputs, truths, strict=True))
+        ])  # fmt: skip
 
     def _half(self, i: int, node: n.Node) -> int:
         """The place of (x + x.T)/2."""

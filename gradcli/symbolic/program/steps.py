@@ -14,6 +14,7 @@ from typing import Any
 
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
+from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.comparison import TRUTH
@@ -89,10 +90,17 @@ def writes_decimals(checked: Checked) -> bool:
     )  # fmt: skip
 
 
-def steps_of(checked: Checked, counts: bool = False) -> list[Step]:
-    """The steps of a checked text; the last one is the value. Truths of single numbers add up to a
-    number if it ``counts``. Raises a fault (E0701, E0201)."""
-    return _Flattening(checked, counts).run()
+def steps_of(program: Program, checked: Checked | None = None) -> list[Step]:
+    """The steps of a program, or of its text as ``checked``; the last one is the value. Truths of
+    single numbers add up to a number where they do so in the program.
+
+    Raises a fault (E0701, E0201).
+    """
+    steps = _Flattening(checked or program.checked).run()
+    for step in steps if program.rebinds else ():
+        if step.op in OPERATORS and OPERATORS[step.op].of_truths:
+            step.value = COUNTED
+    return steps
 
 
 def _exact(value: float, text: str) -> Fraction:
@@ -148,9 +156,8 @@ def _coefficient(term: n.Expr) -> tuple[n.Column, n.Expr] | None:
 
 
 class _Flattening:
-    def __init__(self, checked: Checked, counts: bool) -> None:
+    def __init__(self, checked: Checked) -> None:
         self.checked = checked
-        self.counts = counts
         self.source = checked.source
         self.steps: list[Step] = []
         self.bound: dict[str, int] = {}
@@ -231,7 +238,6 @@ class _Flattening:
                 self.steps.append(Step(op, node, (found, i)))
                 found = len(self.steps) - 1
             return found
-        value = COUNTED if self.counts and op in ("add", "mul") else value
         self.steps.append(Step(op, node, inputs, params, value))
         return len(self.steps) - 1
 
