@@ -128,15 +128,13 @@ def cross_entropy(
         if label_smoothing:
             wanted = target * (1 - label_smoothing) + label_smoothing / count
         terms = logs * wanted * _by_class(weight, input, dim)
-        each = -_O["sum"](terms, dim)
         if reduction == "none":
-            return each
+            return -_O["sum"](terms, dim)
         check_word(reduction)
         total = -_O["sum"](terms)
         if reduction == "sum":
             return total
-        rows = each.numel() if input.numel() else 0  # NaN without classes
-        return called(total / rows, "DivBackward1")
+        return called(total / (input.numel() / count), "DivBackward1")  # NaN without classes
     main = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return main
