@@ -66,6 +66,7 @@ class Generated:
             running_steps.set(itertools.repeat(True))
             set_budget(self.limits.memory)
             mode.mixes, mode.rebinds = program.formula, program.rebinds
+            mode.arrays = program.arrays
             with no_collection(), np.errstate(all="ignore"):
                 self._make(program, given, of, forward, checkpoint)
 

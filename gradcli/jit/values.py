@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.jit import loops, scalars
@@ -224,6 +225,8 @@ class Values:
     def binary(self, op: str, a: Any, b: Any) -> Any:
         """``a op b``."""
         kinds = (a.__class__, b.__class__)
+        if op == "+" and mode.arrays and _is_truth(a) and _is_truth(b):
+            raise NotTraceable("a sum of truths that may be NumPy's")
         if Value in kinds:
             for v in (a, b):
                 if not (
@@ -640,6 +643,14 @@ def _saved(ins: Instruction) -> Iterator[Any]:
                 yield from ins.args
             else:
                 yield ins.args[op.inputs.index(word)]
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether a value is a single truth."""
+    if value.__class__ is PyNumber:
+        return value.kind == "bool"
+    truths = getattr(value, "dtype", None) is dtypes.bool_ and not value.shape
+    return truths or value.__class__ is bool
 
 
 def is_dynamic(value: Any) -> bool:

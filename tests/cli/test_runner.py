@@ -148,6 +148,15 @@ def test_errors_in_loops_are_the_engines(cli, programs):
     assert eager[0] == 3 and eager == generated and len(programs) == 2
 
 
+@pytest.mark.parametrize("sum_of", ["s = (x > 0) + (x > 1)", "s = x > 0\n    s += x > 1"])
+def test_truths_add_up_alike_and_are_refused_beside_numpy(cli, sum_of):
+    text = f"t = 0\nfor i in range(3):\n    {sum_of}\n    t = t + s * x\nt"
+    for head, told in (("", "d/dx   6"), ("import numpy as np\n", "E0303")):
+        done = [results(cli("grad", "-e", head + text, "--x", "2", "--runner", name))
+                for name in ("eager", "generated")]  # fmt: skip
+        assert done[0] == done[1] and told in "".join(done[0][1:])
+
+
 def test_loops_are_minimized_and_plotted_as_generated_code(cli, programs):
     text = "s = 0\nfor i in range(60):\n    s = s + (x - i / 60)**2\ns"
     done = [cli("minimize", "-e", text, "--x", "3", "--runner", name)

@@ -62,7 +62,7 @@ class Generated:
         exec(code, scope)
         arguments = [adopted(values[name], scope) for name in inputs]
         steps, before = running_steps.get(), current()
-        arrays = program.rebinds and "numpy" in self.checked.modules.values()
+        arrays = program.arrays
         restore(before.replaced(mixes=program.formula, rebinds=program.rebinds, arrays=arrays))
         if arrays:
             settings.arrays_lead()  # a variable may be meant as an array

@@ -108,6 +108,11 @@ class Program:
         return self.names
 
     @property
+    def arrays(self) -> bool:
+        """Whether a number may be NumPy's as well as Python's own."""
+        return self.rebinds and "numpy" in self.names.modules.values()
+
+    @property
     def source(self) -> Source:
         """The text."""
         return self.names.source
