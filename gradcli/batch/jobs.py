@@ -34,6 +34,7 @@ from gradcli.batch.task import Poisoned, Watch, fault_of
 from gradcli.display.answers import Answer
 from gradcli.display.expression import Expression, need_scalar
 from gradcli.display.records import dump_json, tensor_record
+from gradcli.display.values import of_complex_result
 from gradcli.display.verdict import Entries
 from gradcli.engine import Tensor, wrap
 from gradcli.engine.creation import generator as random
@@ -454,9 +455,9 @@ def _warnings(found: Mapping[str, Any]) -> list[str]:
         said += [f"the {called} {name} is not finite" for name, t in tables.items() if _odd(t)]
     if found.get("value", {}).get("dtype", "").startswith("complex"):
         said += [
-            f"the result is complex: by {n}, which is real, this is the real part"
-            for n, table in jacobians.items() if not table["dtype"].startswith("complex")
-        ]  # fmt: skip
+            of_complex_result(name, table["dtype"].startswith("complex"))
+            for name, table in jacobians.items()
+        ]
     return said
 
 

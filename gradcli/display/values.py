@@ -161,3 +161,18 @@ def show_rows(rows: Iterable[Sequence[str]]) -> str:
         out.append(f"{label.ljust(label_width)}  {first}".rstrip())
         out.extend(f"{' ' * (label_width + 2)}{line}".rstrip() for line in lines[1:])
     return "\n".join(out)
+
+
+def of_complex_result(name: str, by_complex: bool) -> str:
+    """What a reverse-mode Jacobian of a complex result by ``name`` holds, as a warning.
+
+    A cotangent of 1 gives the gradient of the real part. Where f is holomorphic that is the
+    conjugate of f', since a gradient by ``a + ib`` is ``d/da + i d/db``.
+    """
+    said = (
+        f"by {name}, which is complex, these are gradients of the real part, conj(f') of a"
+        " holomorphic f; gradcli jvp gives f' times a direction"
+        if by_complex
+        else f"by {name}, which is real, this is the real part; gradcli jvp gives both"
+    )
+    return f"the result is complex: {said}"

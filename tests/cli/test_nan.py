@@ -52,10 +52,13 @@ def test_finite_results_are_not_looked_at(cli):
     assert cli("grad", "x", "--x", "3", "--nan", "often").code == 2
 
 
-def test_a_jacobian_of_complex_results_by_real_numbers_says_what_it_is(cli):
+def test_a_jacobian_of_complex_results_says_what_it_is(cli):
     done = cli("jac", "x*1j", "--x", "2")
     assert done.code == 0 and "by x, which is real, this is the real part" in done.err
-    assert not cli("jac", "z*1j", "--z", "2+1j").err and not cli("jac", "x*2", "--x", "2").err
+    done = cli("jac", "z**2", "--z", "1+2j")  # z**2 has the derivative 2+4j
+    assert "2-4j" in done.out and "these are gradients of the real part, conj(f')" in done.err
+    assert "2+4j" in cli("jvp", "z**2", "--z", "1+2j", "--along", "z=1").out
+    assert not cli("jac", "abs(z)", "--z", "2+1j").err and not cli("jac", "x*2", "--x", "2").err
 
 
 @family(

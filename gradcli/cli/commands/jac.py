@@ -8,6 +8,7 @@ from typing import Any
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.job import Job
 from gradcli.cli.jumps import jumps
+from gradcli.display.values import of_complex_result
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import zeros_like
 from gradcli.transforms import jacobian
@@ -35,10 +36,8 @@ def jac(
         (f"jacobians.{n}", f"d/d{n}", table, "") for n, table in zip(names, tables, strict=True)
     ]
     warnings = jumps(job, names, 1)
-    for name, leaf in zip(names, leaves, strict=True):
-        if value.dtype.is_complex and not leaf.dtype.is_complex:
-            said = f"by {name}, which is real, this is the real part; gradcli jvp gives both"
-            warnings.append(f"the result is complex: {said}")
+    if value.dtype.is_complex:
+        warnings += [of_complex_result(n, job.leaves[n].dtype.is_complex) for n in names]
     job.emit("jac", parts, None, warnings, value)
 
 
