@@ -155,6 +155,7 @@ IN_PLACE = [
     ("s = zeros(3)\nfor i in range(3):\n    s[i] = x[i]**2\ns.sum()", SQUARES),
     ("s = zeros(3)\nfor i in range(3):\n    s[i] += x[i]**2\nsum(s)", SQUARES),
     ("y = x*1\ny *= 3\ny -= 1\ny /= 2\nsum(y)", "3*ones(3)/2"),
+    ("y = x*1\ny[0] *= x[1]\nsum(y)", "stack([x[1], x[0] + 1, 1])"),
     ("y = x.clone()\ny.add_(1)\ny.mul_(2)\nsum(y)", "2*ones(3)"),
     ("y = x*1\nz = y\ny += 1\nsum(z*x)", "2*x + 1"),
     ("y = x.copy()\ny += 1\nsum(y*x)", "2*x + 1"),

@@ -429,6 +429,11 @@ def stacked(writer: Writer, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | 
     inside = len(labels) == 1 and bool(first[1])  # a row of a stack
     fronts = [Fraction(1)] if inside else [c, Fraction(1)]
     options = [_of_rows(writer, rows, rest, labels, k) for k in fronts]
+    same = {m: x for m, x in rest.items() if all(first not in f[1] for f in m)}
+    if same:  # what every entry has: 1 + stack([x - 1, y]) is stack([x, 1 + y])
+        joined = [v.add(v.Tensor(row), v.Tensor(same)).terms for row in rows]
+        others = {m: x for m, x in rest.items() if m not in same}
+        options += [_of_rows(writer, joined, others, labels, k) for k in fronts]
     found = min(options, key=lambda x: x.cost)
     try:
         other = writer.plainly(t, labels, True)
