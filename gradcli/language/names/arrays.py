@@ -104,8 +104,6 @@ def array_of(found: Any, sources: Iterable[Any] = ()) -> Any:
     if isinstance(found, tuple | list):
         parts = [array_of(one, sources) for one in found]
         return parts if isinstance(found, list) else tuple(parts)
-    if isinstance(found, bool | np.bool_):
-        return bool(found)
     if not isinstance(found, np.ndarray | np.generic):
         return found
     if found.dtype.kind not in "biufc":
