@@ -203,7 +203,7 @@ class NumberKey(Tensor):
         found = self.array.item() == (other.array.item() if isinstance(other, NumberKey) else other)
         if found and self.edge is not getattr(other, "edge", self.edge if self.sought else None):
             said = "two values, of which a gradient may lead to one, are equal: one key for both"
-            raise bad_type(said, help="take float(x) as the key")
+            raise bad_type(said, help="take x.detach() as the key")
         return found
 
 
@@ -227,7 +227,7 @@ def _number_key(value: Any, sought: bool) -> Any:
         raise bad_type("an array is no key of a dictionary or a set", help=mend)
     if not isinstance(value, Plain):
         said = "a value that is differentiated by is no key of a dictionary or a set here"
-        raise bad_type(said, help="take float(x) as the key")
+        raise bad_type(said, help="take x.detach() as the key")
     if value.edge is None:
         return value.array.item()
     made = value._alias(value.edge)
@@ -256,7 +256,7 @@ def key(value: Any, sought: bool = False) -> Any:
                 elif _by_value(item):
                     if one is not value:
                         said = "a tuple inside a key holds a number that may be differentiated by"
-                        raise bad_type(said, help="take float(x) in it")
+                        raise bad_type(said, help="take x.detach() in it")
                     numbers = True
         return (
             tuple([_number_key(v, sought) if _by_value(v) else v for v in value])

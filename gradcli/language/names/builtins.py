@@ -352,6 +352,14 @@ def _number_text(value: Any) -> Any:
     return value
 
 
+def _float(value: Any) -> Any:
+    if mode.arrays and hasattr(value, "__gradcli_rank__"):
+        checks = import_module("gradcli.language.names.argument_checks")  # which is above
+        if checks.is_kept(value) and value.is_floating_point():
+            return checks.to_number(value).to(dtypes.float64)
+    return float(_number_text(value))
+
+
 def _sorted(values: Any, key: Any = None, reverse: bool = False) -> list:
     items = as_list(values)
     ranks = _ranked(items, key)
@@ -410,7 +418,7 @@ TABLE: dict[str, Any] = {
     "tuple": _tuple, "sum": _total,
     "max": _extreme("max", max), "min": _extreme("min", min), "abs": lambda value: abs(value),
     "round": _rounded, "any": _every("any", any), "all": _every("all", all),
-    "float": lambda value=0.0: float(_number_text(value)),
+    "float": lambda value=0.0: _float(value),
     "int": lambda value=0: bounded(int(_number_text(value))),
     "bool": lambda value=False: bool(value), "sorted": _sorted, "pow": lambda a, b: power(a, b),
     "enumerate": lambda values, start=0: Lazy(
