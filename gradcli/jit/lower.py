@@ -42,7 +42,7 @@ MOST_STATEMENTS = 20_000
 """Statements lowered, those of functions and of both sides of a branch each time."""
 DEEPEST = 18
 """Loops and branches inside each other: CPython takes 20."""
-_SIGNS = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_SIGNS: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 Lowering = Generator[Any, Any, Any]
 

@@ -237,8 +237,11 @@ _REAL = frozenset((float, int, bool))
 
 
 def _total(values: Any, *args: Any, **options: Any) -> Any:
-    """Tensor: its entries summed, as PyTorch. List: its items added, as Python."""
+    """Tensor: its entries summed, as PyTorch. List: its items added, as Python, and an array."""
     if _is_data(values):
+        if mode.arrays and values.ndim and options.keys() <= {"start"}:
+            rows = OPERATORS["sum"](values, 0)
+            return sum((*args, *options.values()), rows)
         return OPERATORS["sum"](values, *args, **options)
     if options.keys() - {"start"} or len(args) + len(options) > 1:
         raise TypeFault(
@@ -321,6 +324,8 @@ def _comparable(values: Any) -> Any:
 def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
     digits = decimals if digits is None else digits  # PyTorch's name for it
     if _is_data(value):
+        if digits is None and hasattr(value, "of_numpy") and not value.ndim:
+            return round(value.item())
         if digits is None:
             return OPERATORS["round"](value)
         return found("arithmetic.round")(value, decimals=digits)
