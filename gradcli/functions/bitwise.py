@@ -8,12 +8,13 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, named
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import laid_as
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import TypeFault, bad_type
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import no_broadcast, not_a
 
@@ -85,6 +86,9 @@ def invert(input: Any) -> Any:
     if input.dtype.kind > 1:
         said = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
         raise TypeFault("E0309", said)
+    if mode.rebinds and input.dtype is dtypes.bool_ and not input.ndim:
+        said = "~ of a truth is -1 or -2 in Python, and the other truth in NumPy"
+        raise bad_type(said, help="write not a > 0, or logical_not(a > 0)")
     return bitwise_not(input)
 
 

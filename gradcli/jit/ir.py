@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import DType, bool_
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import Tensor
@@ -127,7 +128,15 @@ for _sign, _op in by_sign().items():
     if _op.dtypes == "keep":
         setattr(Value, f"__{METHODS[_sign]}__", _of_truths(_op))
         setattr(Value, f"__r{METHODS[_sign]}__", _of_truths(_op, turned=True))
-setattr(Value, "__invert__", _of_truths(OPERATORS["logical_not"]))  # noqa: B010
+
+
+def _invert(self: Value) -> Any:
+    if mode.rebinds and not self.shape:
+        raise NotTraceable("the bits of a number")
+    return _of_truths(OPERATORS["logical_not"])(self)
+
+
+setattr(Value, "__invert__", _invert)  # noqa: B010
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -12,6 +12,7 @@ graphs, writes to what has another name or was saved for the backward pass, recu
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Generator, Mapping, Sequence
 from types import GeneratorType
 from typing import Any
@@ -41,6 +42,7 @@ MOST_STATEMENTS = 20_000
 """Statements lowered, those of functions and of both sides of a branch each time."""
 DEEPEST = 18
 """Loops and branches inside each other: CPython takes 20."""
+_SIGNS: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 Lowering = Generator[Any, Any, Any]
 
@@ -267,7 +269,9 @@ class _Lowerer:
                 return not a
             return self.values.note(scalars.NOT, (self.values.truth(a),), "bool")
         if a.__class__ is not PyNumber:
-            return self.values.computed(-a if node.op == "-" else +a)
+            return self.values.computed(_SIGNS[node.op](a))
+        if node.op == "~":
+            raise NotTraceable("the bits of a number")
         kind = "int" if a.kind == "bool" else a.kind
         made = scalars.NEGATIVE if node.op == "-" else scalars.POSITIVE
         return self.values.note(made, (a.value,), kind, a.small)

@@ -385,7 +385,7 @@ class Values:
             self.fresh.add(found)
         return self.made_list(found) if found.__class__ is list else found
 
-    def number_of(self, target: Any, value: Value) -> PyNumber | None:
+    def number_of(self, target: Any, value: Value) -> Value | PyNumber | None:
         """``float(x)``, ``int(x)`` or ``bool(x)`` of a tensor; None for another function."""
         kind = _kind_made_by(target)
         if kind and (value.shape or value.dtype not in FLOATS):
@@ -394,8 +394,11 @@ class Values:
             return self.float_of(value)
         return self.note(_MADE[kind], (value,), kind) if kind else None
 
-    def float_of(self, value: Value) -> PyNumber:
-        """A single number of a tensor as Python's float, which that of float64 is already."""
+    def float_of(self, value: Value) -> Value | PyNumber:
+        """A single number of a tensor as Python's float, which that of float64 is already; in a
+        text of NumPy's arrays it has a derivative."""
+        if mode.arrays:
+            return value.to(dtypes.float64)  # type: ignore[no-any-return]
         made = scalars.ITEM if value.dtype is dtypes.float64 else scalars.FLOAT
         return self.note(made, (value,), "float")
 
@@ -454,7 +457,7 @@ class Values:
         if target.__class__ is not Value and not isinstance(target, Tensor):
             raise NotTraceable(f"the method {name}")
         pure = name in _TENSOR_METHODS or name in methods.COMPOSED or name in OPERATORS
-        pure = pure and name not in (*settings.OTHERWISE, *settings.WRITING)
+        pure = pure and name not in settings.OF_ARRAYS
         if name.endswith("_") or not pure or any(options.get(w) for w in ("requires_grad", "out")):
             raise NotTraceable(f"the method {name}")
         if name == "item" and target.__class__ is Value and not given:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import gradcli.jit
@@ -155,6 +157,17 @@ def test_truths_add_up_alike_and_are_refused_beside_numpy(cli, sum_of):
         done = [results(cli("grad", "-e", head + text, "--x", "2", "--runner", name))
                 for name in ("eager", "generated")]  # fmt: skip
         assert done[0] == done[1] and told in "".join(done[0][1:])
+
+
+def test_bits_and_numbers_of_arrays_are_alike_in_generated_code(cli):
+    turned = "n = 5\nfor i in range(3):\n    n = ~n\nx*n"
+    head = "import numpy as np\na = np.array([x, 2*x])\ns = 0.0\n"
+    left = f"{head}for i in range(3):\n    s = s + float(a[0])*a[1].item()\ns"
+    for text, value, slope in ((turned, -12, -6), (left, 24, 24)):
+        for name in ("eager", "generated"):
+            done = cli("grad", "-e", text, "--x", "2", "--runner", name, "--json")
+            found = json.loads(done.out)
+            assert (found["value"]["data"], found["grads"]["x"]["data"]) == (value, slope)
 
 
 def test_loops_are_minimized_and_plotted_as_generated_code(cli, programs):

@@ -188,8 +188,16 @@ def _as_computed(value: Any, raw: Any, whole: bool) -> Any:
 
 
 def note_view(out: Tensor, source: Any) -> None:
-    """Where a result shares its input's memory: one version counter, and the base for writes."""
+    """Where a result shares its input's memory: one version counter, and the base for writes.
+
+    A number of a program without tensors has no memory that an array could share.
+    """
     if isinstance(source, Plain) and _share(out.array, source.array):
+        if out.array.ndim > source.array.ndim == 0 and out.array.size == 1 and mode.rebinds:
+            base = source._base
+            if base is None or not base.ndim:
+                out.array = out.array.copy()
+                return
         share_memory(out, source)
 
 

@@ -192,8 +192,18 @@ class Checked:
     @property
     def says_torch(self) -> bool:
         """Whether it is ``torch`` that the program imports: then types print as PyTorch's."""
-        return "torch" in self._roots() or any(
-            isinstance(one, n.FromImport) and one.module.partition(".")[0] == "torch"
+        return "torch" in self._roots() or self._takes_from("torch")
+
+    @property
+    def uses_numpy(self) -> bool:
+        """Whether it has functions of NumPy's, with an import or without."""
+        roots = {module.partition(".")[0] for module in self.modules.values()}
+        return "numpy" in roots or self._takes_from("numpy")
+
+    def _takes_from(self, package: str) -> bool:
+        """Whether the text has ``from package import ...``."""
+        return any(
+            isinstance(one, n.FromImport) and one.module.partition(".")[0] == package
             for one in self.module.body
         )
 

@@ -193,23 +193,33 @@ class NumberKey(Tensor):
     still in the graph for whoever walks over the keys."""
 
     __slots__ = ()
+    sought = False
 
     def __hash__(self) -> int:
         return hash(self.array.item())
 
     def __eq__(self, other: Any) -> Any:
         """Raises TypeFault (E0303) where one of two would stand for both in the gradient."""
-        found = self.array.item() == (other.array.item() if other.__class__ is NumberKey else other)
-        if found and self.edge is not getattr(other, "edge", self.edge):
-            said = "two values that a gradient may lead to are equal, and one key would be both"
-            raise bad_type(said, help="take float(x) as the key")
+        found = self.array.item() == (other.array.item() if isinstance(other, NumberKey) else other)
+        if found and self.edge is not getattr(other, "edge", self.edge if self.sought else None):
+            said = "two values, of which a gradient may lead to one, are equal: one key for both"
+            raise bad_type(said, help="take x.detach() as the key")
         return found
 
 
-NumberKey.__name__, NumberKey.__qualname__ = "Tensor", "Tensor"
+class SoughtKey(NumberKey):
+    """The same where it is looked up only: among constants it takes no key's place."""
+
+    __slots__ = ()
+    __hash__ = NumberKey.__hash__
+    sought = True
 
 
-def _number_key(value: Any) -> Any:
+for _kind in (NumberKey, SoughtKey):
+    _kind.__name__, _kind.__qualname__ = "Tensor", "Tensor"
+
+
+def _number_key(value: Any, sought: bool) -> Any:
     """A tensor or array as a key. Raises TypeFault (E0303) for what is no number, and inside a
     transform."""
     if value.ndim:
@@ -217,17 +227,17 @@ def _number_key(value: Any) -> Any:
         raise bad_type("an array is no key of a dictionary or a set", help=mend)
     if not isinstance(value, Plain):
         said = "a value that is differentiated by is no key of a dictionary or a set here"
-        raise bad_type(said, help="take float(x) as the key")
+        raise bad_type(said, help="take x.detach() as the key")
     if value.edge is None:
         return value.array.item()
     made = value._alias(value.edge)
-    made.__class__ = NumberKey  # type: ignore[assignment]
+    made.__class__ = SoughtKey if sought else NumberKey  # type: ignore[assignment]
     return made
 
 
-def key(value: Any) -> Any:
+def key(value: Any, sought: bool = False) -> Any:
     """``value`` itself, where it may be a key of a dictionary or an item of a set; a number that is
-    a tensor as one that is found by its value.
+    a tensor as one that is found by its value. ``sought``: it is looked up and not put in.
 
     Raises LimitFault (E0605) for tuples that are large or deep and for whole numbers of more than
     61 bits; Python refuses lists.
@@ -246,15 +256,19 @@ def key(value: Any) -> Any:
                 elif _by_value(item):
                     if one is not value:
                         said = "a tuple inside a key holds a number that may be differentiated by"
-                        raise bad_type(said, help="take float(x) in it")
+                        raise bad_type(said, help="take x.detach() in it")
                     numbers = True
-        return tuple([_number_key(v) if _by_value(v) else v for v in value]) if numbers else value
+        return (
+            tuple([_number_key(v, sought) if _by_value(v) else v for v in value])
+            if numbers
+            else value
+        )
     if kind is int:
         if not -MODULUS < value < MODULUS:
             said = "a whole number of more than 61 bits is no key of a dictionary or a set"
             raise LimitFault("E0605", said, help="take str(n) as the key")
     elif kind is not str and _by_value(value):
-        return _number_key(value)
+        return _number_key(value, sought)
     return value
 
 
@@ -339,7 +353,7 @@ def item(target: Any, index: Any) -> Any:
     if index.__class__ is int:
         return target[index]
     if isinstance(target, dict):
-        return target[key(index)]
+        return target[key(index, sought=True)]
     return target[checked_index(target, index)]
 
 
@@ -381,7 +395,7 @@ def contains(item: Any, box: Any) -> bool:
                 return True
         return False
     if isinstance(box, dict):
-        return key(item) in box
+        return key(item, sought=True) in box
     if isinstance(box, Tensor):
         charge(box.array.size)
         return item in box

@@ -19,6 +19,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.arguments import UNSAID, parameters_of
 from gradcli.engine.record.face import unchecked
 from gradcli.engine.record.fast_path import of_numbers
@@ -316,9 +317,29 @@ def _sections(most: int, sections: Any) -> int:
 
 def to_list(x: Tensor) -> Any:
     """``x.tolist()``, its length known first."""
-    check_length(x.array.size)
-    charge(32 * x.array.size)
-    return x.tolist()
+    if not is_kept(x) or not x.ndim:
+        check_length(x.array.size)
+        charge(32 * x.array.size)
+        return to_number(x) if is_kept(x) else x.tolist()
+    items = as_list(OPERATORS["reshape"](x, (-1,)))
+    for size in x.shape[:0:-1]:
+        items = [items[i : i + size] for i in range(0, len(items), max(1, size))]
+    return items
+
+
+def is_kept(x: Any) -> bool:
+    """Whether a number of ``x`` stays in its graph where it becomes Python's own: in a text of
+    NumPy's arrays, which knows of no graph."""
+    return mode.arrays and holds_traced(x)
+
+
+def to_number(x: Any, *at: Any) -> Any:
+    """``x.item()``; with a place, which NumPy's has, in texts of arrays."""
+    if at and mode.arrays:
+        x = x[at] if len(at) > 1 else OPERATORS["reshape"](x, (-1,))[at[0]]
+    elif at or not is_kept(x) or x.numel() != 1:
+        return x.item(*at)
+    return OPERATORS["clone"](OPERATORS["reshape"](x, ())) if is_kept(x) else x.item()
 
 
 def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:

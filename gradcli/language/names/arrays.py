@@ -22,6 +22,7 @@ from gradcli.engine.tensor.tensor import Tensor, marked, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
+from gradcli.language.names.builtins import set_item
 from gradcli.language.names.calling import named
 from gradcli.language.names.numpy_meanings import MEANINGS
 from gradcli.language.names.records import TypeName
@@ -104,8 +105,6 @@ def array_of(found: Any, sources: Iterable[Any] = ()) -> Any:
     if isinstance(found, tuple | list):
         parts = [array_of(one, sources) for one in found]
         return parts if isinstance(found, list) else tuple(parts)
-    if isinstance(found, bool | np.bool_):
-        return bool(found)
     if not isinstance(found, np.ndarray | np.generic):
         return found
     if found.dtype.kind not in "biufc":
@@ -322,6 +321,18 @@ attributes.CALL[NumpyArray] = {
     "view": lambda self: array_of(self.array.view(), (self,)),
     "dot": by_numpy(np.dot, MEANINGS["dot"]),
 }  # fmt: skip
+
+
+def _put(*_: Any) -> None:
+    raise bad_type("put() of an array that leads gradients", help="write a[i] = v")
+
+
+WRITES: dict[str, Callable] = {
+    "fill": lambda a, value: set_item(a, ..., value),
+    "sort": lambda a, axis=-1: set_item(a, ..., MEANINGS["sort"](a, axis)),
+    "put": _put,
+}
+"""Methods that write to an array, where it leads gradients."""
 ATTRIBUTES: dict[str, Callable[[NumpyArray], Any]] = {
     "shape": lambda a: tuple(a.array.shape), "ndim": lambda a: a.array.ndim,
     "size": lambda a: a.array.size, "dtype": lambda a: ElementType(a.dtype),

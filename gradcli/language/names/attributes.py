@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -73,6 +74,8 @@ def _recast(x: Any, dtype: Any) -> Any:
 
 OF_ARRAYS: dict[str, Any] = {"copy": _copied, "astype": _recast}
 """Methods of tensors that stand for arrays, in texts without tensors."""
+NUMBERS = {"item": argument_checks.to_number, "tolist": argument_checks.to_list}
+"""Methods that give Python's numbers."""
 
 
 def _tensor_methods() -> dict[str, Any]:
@@ -81,7 +84,7 @@ def _tensor_methods() -> dict[str, Any]:
         for name in _TENSOR_CALL
         if hasattr(Tensor, name)
     }
-    table["tolist"] = argument_checks.to_list
+    table |= NUMBERS
     table["data_ptr"] = identity.data_pointer
     table["numpy"] = _numpy
     table |= OF_ARRAYS
@@ -153,6 +156,9 @@ def attribute(value: Any, name: str) -> Any:
         return lookup(value, name)
     if name in settings.OTHERWISE:
         settings.plain_tensor(value, name)
+    if name in settings.WRITING and mode.arrays and hasattr(value, "__gradcli_rank__"):
+        arrays = import_module("gradcli.language.names.arrays")  # few programs have arrays
+        return partial(arrays.WRITES[name], value)
     own = getattr(type(value), "__gradcli_node__", None)
     said = ""
     if own is not None:  # the node of a custom Function: in PyTorch it is ctx
@@ -240,8 +246,9 @@ def _of_stand_in(value: Any, name: str) -> Any:
     """An attribute of what stands for a tensor inside a transform: a tangent, a batch."""
     if name in READ[Tensor]:
         return getattr(value, name)
-    if name in OF_ARRAYS:
-        return lambda *args: OF_ARRAYS[name](value, *args)
+    given = OF_ARRAYS.get(name) or (mode.arrays and NUMBERS.get(name))
+    if given:
+        return lambda *args: given(value, *args)
     method = getattr(value, name, None) if name in CALL[Tensor] else None
     if method is None:
         raise UnknownAttribute(Tensor, name)

@@ -237,8 +237,11 @@ _REAL = frozenset((float, int, bool))
 
 
 def _total(values: Any, *args: Any, **options: Any) -> Any:
-    """Tensor: its entries summed, as PyTorch. List: its items added, as Python."""
+    """Tensor: its entries summed, as PyTorch. List: its items added, as Python, and an array."""
     if _is_data(values):
+        if mode.arrays and values.ndim and options.keys() <= {"start"}:
+            rows = OPERATORS["sum"](values, 0)
+            return sum((*args, *options.values()), rows)
         return OPERATORS["sum"](values, *args, **options)
     if options.keys() - {"start"} or len(args) + len(options) > 1:
         raise TypeFault(
@@ -321,6 +324,8 @@ def _comparable(values: Any) -> Any:
 def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
     digits = decimals if digits is None else digits  # PyTorch's name for it
     if _is_data(value):
+        if digits is None and hasattr(value, "of_numpy") and not value.ndim:
+            return round(value.item())
         if digits is None:
             return OPERATORS["round"](value)
         return found("arithmetic.round")(value, decimals=digits)
@@ -350,6 +355,14 @@ def _number_text(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _DIGITS:
         raise bad_argument(f"a number of {len(value):,} characters is too long to be read")
     return value
+
+
+def _float(value: Any) -> Any:
+    if mode.arrays and hasattr(value, "__gradcli_rank__"):
+        checks = import_module("gradcli.language.names.argument_checks")  # which is above
+        if checks.is_kept(value) and value.is_floating_point():
+            return checks.to_number(value).to(dtypes.float64)
+    return float(_number_text(value))
 
 
 def _sorted(values: Any, key: Any = None, reverse: bool = False) -> list:
@@ -410,7 +423,7 @@ TABLE: dict[str, Any] = {
     "tuple": _tuple, "sum": _total,
     "max": _extreme("max", max), "min": _extreme("min", min), "abs": lambda value: abs(value),
     "round": _rounded, "any": _every("any", any), "all": _every("all", all),
-    "float": lambda value=0.0: float(_number_text(value)),
+    "float": lambda value=0.0: _float(value),
     "int": lambda value=0: bounded(int(_number_text(value))),
     "bool": lambda value=False: bool(value), "sorted": _sorted, "pow": lambda a, b: power(a, b),
     "enumerate": lambda values, start=0: Lazy(

@@ -41,7 +41,7 @@ class View:
 
     def __contains__(self, item: Any) -> bool:
         if self.kind == "keys":
-            return key(item) in self.held
+            return key(item, sought=True) in self.held
         take_steps(len(self.held))
         return any(found is item or found == item for found in self)
 
@@ -131,7 +131,7 @@ def _fromkeys(names: Any, value: Any = None) -> dict:
 def _moved(held: dict, name: Any, last: bool = True) -> None:
     if not isinstance(held, OrderedDict):
         raise bad_type("move_to_end is a method of OrderedDict")
-    held.move_to_end(key(name), bool(last))
+    held.move_to_end(key(name, sought=True), bool(last))
 
 
 def _counts(held: dict, most: Any = None) -> list:
@@ -143,8 +143,8 @@ def _counts(held: dict, most: Any = None) -> list:
 DICT_METHODS: dict[str, Callable] = {
     "keys": lambda held: View("keys", held), "values": lambda held: View("values", held),
     "items": lambda held: View("items", held), "clear": dict.clear,
-    "get": lambda held, name, default=None: held.get(key(name), default),
-    "pop": lambda held, name, *default: held.pop(key(name), *default),
+    "get": lambda held, name, default=None: held.get(key(name, sought=True), default),
+    "pop": lambda held, name, *default: held.pop(key(name, sought=True), *default),
     "setdefault": lambda held, name, value=None: held.setdefault(key(name), value),
     "update": _updated, "copy": _copied,
     "popitem": lambda held, *last: held.popitem(*last), "move_to_end": _moved,
@@ -176,7 +176,7 @@ class Set:
         return len(self.held)
 
     def __contains__(self, item: Any) -> bool:
-        return key(item) in self.held
+        return key(item, sought=True) in self.held
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Set):
@@ -230,7 +230,7 @@ def _added(self: Set, item: Any) -> None:
 
 
 def _removed(self: Set, item: Any) -> None:
-    del self.held[key(item)]
+    del self.held[key(item, sought=True)]
 
 
 def _extended(self: Set, *others: Any) -> None:
@@ -249,8 +249,8 @@ def _first(self: Set) -> Any:
 
 SET_METHODS: dict[str, Callable] = {
     "add": _added, "remove": _removed, "update": _extended, "clear": lambda self: self.held.clear(),
-    "discard": lambda self, item: self.held.pop(key(item), None) and None, "pop": _first,
-    "copy": lambda self: Set(self.held), "union": _with(Set.__or__),
+    "discard": lambda self, item: self.held.pop(key(item, sought=True), None) and None,
+    "pop": _first, "copy": lambda self: Set(self.held), "union": _with(Set.__or__),
     "intersection": _with(Set.__and__), "difference": _with(Set.__sub__),
     "issubset": lambda self, other: self <= set_of(other),
     "issuperset": lambda self, other: self >= set_of(other),
@@ -263,7 +263,7 @@ WALKED.update((View, Set))
 def delete_item(target: Any, index: Any) -> None:
     """``del target[index]``. Raises TypeFault (E0303) for what keeps its items."""
     if isinstance(target, dict):
-        del target[key(index)]
+        del target[key(index, sought=True)]
     elif isinstance(target, list) or (
         hasattr(type(target), "__gradcli_get__") and hasattr(type(target), "__delitem__")
     ):

@@ -239,6 +239,23 @@ def dot(a: Any, b: Any) -> Any:
     return products.tensordot(a, b, ((-1 % a.ndim,), (b.ndim - 2,)))
 
 
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """The sums of products along so many axes, or along those of two lists."""
+    if not isinstance(axes, int):
+        axes = [one if isinstance(one, list | tuple) else (one,) for one in axes]
+    return products.tensordot(a, b, axes)
+
+
+def outer(a: Any, b: Any) -> Any:
+    """The products of all entries with all."""
+    return O["outer"](O["reshape"](a, (-1,)), O["reshape"](b, (-1,)))
+
+
+def expand_dims(a: Any, axis: int) -> Any:
+    """With a further dimension of one entry."""
+    return O["unsqueeze"](a, axis)
+
+
 def cross(a: Any, b: Any, *, axis: int = -1) -> Any:
     """The vector product along the last axis, or another."""
     return products.cross(a, b, axis)
@@ -359,7 +376,8 @@ MEANINGS: dict[str, Callable[..., Any]] = {
         percentile, append, delete, pad, interp, convolve, polyval, copyto, fill_diagonal, ndim,
         shape, size, array_split, flatnonzero, std, var, median, nanmedian, average, ptp, cumsum,
         cumprod, sort, repeat, split, transpose,
-        dot, cross, histogram, round, select, nonzero, where, equal, gradient, meshgrid,
+        dot, tensordot, outer, expand_dims, cross, histogram, round, select, nonzero, where, equal,
+        gradient, meshgrid,
         conj, flip, fliplr, flipud, roll, rot90, diag,
     )
 }  # fmt: skip

@@ -99,16 +99,18 @@ def put_back(keep: bool = False) -> None:
 _leading: ContextVar[bool] = ContextVar("leading", default=False)
 OTHERWISE = ("std", "var", "repeat")
 """Methods of arrays that are something else of tensors."""
-WRITING = ("sort", "fill")
+WRITING = ("sort", "fill", "put")
 """Methods of arrays that write to them, where those of tensors give another."""
+OF_ARRAYS = frozenset((*OTHERWISE, *WRITING))
+"""Methods that arrays have and tensors have otherwise."""
 
 
 def unused(made: Any) -> Any:
     """What a method of ``WRITING`` gave and nothing takes. Raises TypeFault (E0303) for a tensor,
     where a program has arrays only."""
     if mode.rebinds and (isinstance(made, tuple) or hasattr(made, "__gradcli_rank__")):
-        said = "sort() and fill() give another array here, which nothing takes"
-        raise bad_type(said, help="write x[:] = np.sort(x), or x[:] = 0")
+        said = "sort(), fill() and put() give another array here, which nothing takes"
+        raise bad_type(said, help="write x[:] = np.sort(x), x[:] = 0, or x[i] = 0")
     return made
 
 

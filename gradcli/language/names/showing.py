@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Node
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import OUTPUT_LIMIT, Defaulting, nested_size, take_steps
 from gradcli.language.names.calling import own_name
 from gradcli.language.names.exceptions import KINDS as ERRORS
@@ -30,6 +32,8 @@ spelled_torch: ContextVar[bool] = ContextVar("spelled torch", default=False)
 
 def show(value: Any, inside: bool = False) -> str:
     """``str(value)``, or its ``repr`` inside a list; NumPy scalars look like Python's numbers."""
+    if mode.arrays and value.__class__ is Tensor:  # an array or a number, as the text has it
+        value = value.array if value.array.ndim else value.array.item()
     if isinstance(value, np.generic):
         value = value.item()
     if type(value) in _HOLDERS:
@@ -182,7 +186,7 @@ def field(value: Any, spec: str, conversion: str = "") -> str:
         value = show(value, conversion == "r")
     if not spec:
         # A 0-d tensor in a field is its number, as in PyTorch.
-        if hasattr(value, "__gradcli_rank__"):
+        if hasattr(value, "__gradcli_rank__") and not mode.arrays:
             return _spelled(format(value))
         return show(value)
     if isinstance(value, np.generic):

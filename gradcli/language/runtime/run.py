@@ -109,8 +109,9 @@ class Program:
 
     @property
     def arrays(self) -> bool:
-        """Whether a number may be NumPy's as well as Python's own."""
-        return self.rebinds and "numpy" in self.names.modules.values()
+        """Whether a number may be NumPy's as well as Python's own, and stays in the graph where
+        NumPy's would become Python's: ``x.item()``."""
+        return self.rebinds and self.names.uses_numpy
 
     @property
     def source(self) -> Source:
@@ -204,7 +205,7 @@ class Program:
         long = len(self.names.module.body) > LONG
 
         def work() -> tuple | None:
-            mode.mixes, mode.rebinds = self.formula, self.rebinds
+            mode.mixes, mode.rebinds, mode.arrays = self.formula, self.rebinds, self.arrays
             set_budget(limits.memory)
             return walked(self.names, inputs, limits.steps if limits.depth > DEEPEST else 0)
 

@@ -161,7 +161,7 @@ def caller(name: str, count: int | None) -> Callable:
 def _made_caller(name: str, count: int | None) -> Callable:
     method: Any = attributes.CALL[Tensor].get(name)
     attribute = attributes.attribute
-    tensor = None if method is None or name in settings.OTHERWISE else Tensor
+    tensor = None if method is None or name in settings.OF_ARRAYS else Tensor
     checked: Any = method
     if method is not None and count != 0:
         checked = method_with_checks(name, method, 1 if count == 1 else None)

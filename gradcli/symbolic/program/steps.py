@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from gradcli.language.compile.resolve import Checked
+from gradcli.language.names.settings import WRITING
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
@@ -167,8 +168,13 @@ class _Flattening:
 
     def run(self) -> list[Step]:
         result: int | None = None
+        *_, last = self.checked.module.body or [None]
         for statement in self.checked.module.body:
             if isinstance(statement, n.ExprStmt):
+                call: Any = statement.value
+                writes = isinstance(call, n.Call) and isinstance(call.func, n.Attribute)
+                if writes and call.func.name in WRITING and statement is not last:
+                    raise self.refuse("a method that writes", statement)
                 result = self.expression(statement.value)
             elif isinstance(statement, n.Assign) and self.unpacks(statement):
                 targets: Any = statement.targets[0]

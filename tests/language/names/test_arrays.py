@@ -331,6 +331,10 @@ i /= 2
 def more(p):
     p += 1
     return p
+t, f = a[0] > 0, a.any() > 5
+print(t + t, ~t, t*2.5, t + 1, sum([t, f, t]), t and f, f or t, not t, int(t), f"{t}", [t], t == 1)
+print((a > 1).all() | t, t & f, {True: 3}[t], np.any(a) + np.all(a), np.isnan(a[0]) + t, max(f, t))
+print(round(a[2] / 2), round(a[2] / 8, 1), sum(np.array([[1, 2], [3, 4]])), a.item(1), a.tolist())
 print(sums, most, m, i, j, more(a[0]), more(a.sum()), a, np.float64(3).copy())
 row = a[:2]
 row += 5
