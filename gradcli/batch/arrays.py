@@ -285,15 +285,18 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
 def _npz(path: str) -> dict[str, Any]:
     """The arrays of an archive: uncompressed ones are read as they are needed."""
     found: dict[str, Any] = {}
+    room = MOST_COMPRESSED
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             name = info.filename.removesuffix(".npy")
             try:
                 if name in found:
                     raise ValueError("an array of this name stands twice")
-                found[name] = _stored(path, archive, info)
+                found[name] = array = _stored(path, archive, info, room)
             except (ValueError, zlib.error, struct.error, RuntimeError) as problem:
                 raise ValueError(f"{info.filename}: {problem}") from None
+            if not isinstance(array, np.memmap):
+                room -= array.nbytes
     return found
 
 
@@ -314,7 +317,8 @@ def _held(header: Any, most: int) -> int:
     return size
 
 
-def _stored(path: str, archive: Any, info: Any) -> Any:
+def _stored(path: str, archive: Any, info: Any, room: int) -> Any:
+    """The array of a member of an archive, which holds at most ``room`` bytes when unpacked."""
     with archive.open(info) as member:
         header = npy_header(member)
         offset = member.tell()
@@ -324,8 +328,8 @@ def _stored(path: str, archive: Any, info: Any) -> Any:
             name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
         start = info.header_offset + 30 + name + extra
         return _mapped(path, header, start + offset, start + info.file_size)
-    if (size := _held(header, info.file_size - offset)) > MOST_COMPRESSED:
-        raise ValueError(f"it unpacks to {size:,} bytes; the most is 2 GiB")
+    if (size := _held(header, info.file_size - offset)) > room:
+        raise ValueError(f"it unpacks to {size:,} bytes; the most is 2 GiB for a file")
     with archive.open(info) as member:
         return np.lib.format.read_array(member, allow_pickle=False)
 

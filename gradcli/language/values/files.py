@@ -166,8 +166,11 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     if stream.tell() + count * itemsize > available:
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
     data = bytearray(count * itemsize)
-    if stream.readinto(data) != len(data):
-        raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
+    space = memoryview(data)
+    for start in range(0, len(data), _PIECE):
+        piece = space[start : start + _PIECE]
+        if stream.readinto(piece) != len(piece):
+            raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
     layout: Literal["F", "C"] = "F" if columns_first else "C"
     if kind == "b":  # a byte other than 0 and 1 would be a bool that is neither
         return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=layout)
@@ -178,6 +181,8 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     )
 
 
+# Read at once: a packed array is held a second time while it unpacks, and no limit is looked at.
+_PIECE = 1 << 20
 _NPY_TYPES = {("b", 1), ("f", 2), ("f", 4), ("f", 8), ("c", 8), ("c", 16)} | {
     (kind, size) for kind in "iu" for size in (1, 2, 4, 8)
 }

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -281,6 +282,17 @@ def test_a_small_archive_that_unpacks_to_much(tmp_path):
     assert os.path.getsize(tmp_path / "a.npz") < 20_000
     with pytest.raises(LimitFault):
         read_value("@a.npz", base_dir=str(tmp_path), max_bytes=1_000_000)
+
+
+def test_a_packed_array_is_held_once(tmp_path):
+    np.savez_compressed(tmp_path / "a.npz", x=np.arange(1 << 24, dtype=np.int32))
+    tracemalloc.start()
+    try:
+        value = read_value("@a.npz", base_dir=str(tmp_path), dtype="int32")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert value[-1] == (1 << 24) - 1 and peak < 1.2 * value.nbytes
 
 
 def test_mutated_archives(tmp_path):
