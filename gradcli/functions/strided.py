@@ -25,7 +25,7 @@ from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import current_log
 from gradcli.functions.scatter import fills
-from gradcli.ops.dims import format_order, named_dims, strided_view
+from gradcli.ops.dims import format_order, named_dims, strided_view, unraveled
 from gradcli.ops.errors import RuntimeFault, bad_dim, bad_dtype, bad_shape, bad_type, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape, check_view
@@ -132,7 +132,7 @@ def as_strided_scatter(
     if not seen.all():  # what lies elsewhere in memory is written, but not seen
         there, src = there[seen], O["getitem"](O["expand"](src, shape), seen)
     source = input if input.ndim else O["reshape"](input, (1,))
-    where = np.unravel_index(first[np.searchsorted(known, there)], tuple(source.shape))
+    where = unraveled(first[np.searchsorted(known, there)], tuple(source.shape))
     apart = np.unique(there).size == there.size
     if any(n > 1 and not s for n, s in zip(shape, steps, strict=True)):
         raise written_twice()

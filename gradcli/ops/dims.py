@@ -171,6 +171,15 @@ def strided_view(x: Any, shape: Sequence[int], strides: Sequence[int], start: in
     return np.asarray(_Memory(facts, x))
 
 
+def unraveled(flat: Any, shape: Sequence[int]) -> tuple[Any, ...]:
+    """The index in each dimension of ``shape`` of flat indices, which are an array of any shape.
+
+    ``np.unravel_index`` gives other ones for arrays of more than its buffer's 8192 entries that
+    end in a dimension of 1 (NumPy 2.4), but never for a line of them.
+    """
+    return tuple(i.reshape(flat.shape) for i in np.unravel_index(flat.reshape(-1), shape))
+
+
 def normal_dim(dim: int, ndim: int) -> int:
     """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such
     one.

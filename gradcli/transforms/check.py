@@ -677,10 +677,10 @@ def _rows(table: np.ndarray, by: Tensor) -> Tensor:
 
 def _deprecated(name: str, grad_out: float) -> None:
     warnings.warn(
-        f"{name} was part of PyTorch's private API and not meant to be exposed. We are deprecating "
-        "it and it will be removed in a future version of PyTorch. If you have a specific use for "
-        "this or feature request for this to be a stable API, please file us an issue at "
-        "https://github.com/pytorch/pytorch/issues/new",
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are "
+        "deprecating it and it will be removed in a future version of PyTorch. If you have a "
+        "specific use for this or feature request for this to be a stable API, please file us an "
+        "issue at https://github.com/pytorch/pytorch/issues/new",
         FutureWarning, stacklevel=3,
     )  # fmt: skip
     if grad_out != 1.0:

@@ -220,3 +220,17 @@ def test_a_view_of_what_is_expanded_to_its_own_shape_is_written(view):
     assert not view(x).any()
     with pytest.raises(RuntimeError):
         x.expand(2, 4).unfold(1, 2, 2).mul_(2)
+
+
+@family("view", [
+    lambda x: x.as_strided((9000, 1), (2, 1), 1), lambda x: x.reshape(9000, 2)[:, 1:],
+    lambda x: x.view(9000, 2).narrow(1, 1, 1), lambda x: x.view(2, 4500, 2)[..., 1:],
+])  # fmt: skip
+def test_long_columns_of_what_is_written_lead_to_their_entries(view):
+    x = torch.zeros(18000, requires_grad=True)
+    y = x * 1
+    column = view(y)
+    y.mul_(1)
+    weights = torch.arange(9000.0)
+    column.backward(weights.reshape(column.shape))
+    assert torch.equal(x.grad.view(9000, 2), torch.stack((torch.zeros(9000), weights), 1))

@@ -7,6 +7,7 @@ import pickle
 import re
 import sys
 import warnings
+from collections import namedtuple
 from contextlib import ExitStack
 from functools import partial
 from itertools import product
@@ -1162,3 +1163,19 @@ def test_an_error_of_a_wrong_call_names_no_private_class():
         nn.Conv2d()
     with pytest.raises(TypeError, match=r"^GRU\.forward\(\) missing 1 required"):
         nn.GRU(2, 3)()
+
+
+def test_named_results_keep_their_names_through_backward_hooks():
+    pair = namedtuple("pair", "double square")
+
+    class Both(nn.Module):
+        def forward(self, x):
+            return pair(2 * x, x * x)
+
+    both, seen = Both(), []
+    both.register_full_backward_hook(lambda _module, _given, grads: seen.append(grads))
+    x = torch.tensor(3.0, requires_grad=True)
+    found = both(x)
+    assert isinstance(found, pair)
+    found.square.backward()
+    assert x.grad == 6 and seen == [(None, 1)]

@@ -211,7 +211,7 @@ def test_jacobians_as_pytorch_had_them():
     a = torch.tensor([[0.5, -1.0]], dtype=torch.float64, requires_grad=True)
     b = torch.tensor([2.0 + 1.0j], dtype=torch.complex128, requires_grad=True)
     for fn in (lambda i: i[0].T * i[0], lambda i: (i[0].sum() * i[1] ** 2).real):
-        with pytest.warns(FutureWarning, match="get_numerical_jacobian"):
+        with pytest.warns(FutureWarning, match="`get_numerical_jacobian`"):
             numeric = get_numerical_jacobian(fn, (a, b), eps=1e-6)
         with pytest.warns(FutureWarning, match="get_analytical_jacobian"):
             exact, again, *fit = get_analytical_jacobian((a, b), fn((a, b)))

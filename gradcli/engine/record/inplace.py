@@ -31,6 +31,7 @@ from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_la
 from gradcli.engine.tensor.storage import ARGUMENT, Meta, Version
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, owner_of, undo
+from gradcli.ops.dims import unraveled
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget, charge_shape
@@ -706,7 +707,7 @@ def record_entries(out: Tensor, input: Tensor) -> None:
     at, seen = np.searchsorted(known, there), np.isin(there, known)
     if known.size == here.size and seen.all():
         source = input if input.ndim else OPERATORS["reshape"](input, (1,))
-        where = np.unravel_index(first[at], source.shape)
+        where = unraveled(first[at], source.shape)
     else:
         shares = counts[places.reshape(here.shape)].astype(input.dtype.numpy)
         # A last place, of which nothing is known, stands for all that lies elsewhere.
@@ -764,7 +765,7 @@ def places_in(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     first = (*(0 if k in rows else slice(None) for k in range(max(rows, default=-1) + 1)), ...)
     seen, known, sizes = seen[first], known[first], seen.shape
     try:
-        places: Any = np.unravel_index(_positions(seen, known), known.shape)
+        places: Any = unraveled(_positions(seen, known), known.shape)
     except ValueError:
         said = "a view shows entries of its base's memory that the base no longer shows"
         mend = "clone() the view before as_strided_() of its base"

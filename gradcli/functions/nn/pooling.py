@@ -33,6 +33,7 @@ from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.resampling import adaptive, means
 from gradcli.functions.nn.windows import Sizes, check_sizes, each, in_ranks, windows
+from gradcli.ops.dims import unraveled
 from gradcli.ops.errors import ValueFault, bad_argument, bad_dtype, bad_shape, bad_value
 from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
@@ -160,7 +161,7 @@ def _max_pool(
     apart = all(k * d <= s for k, d, s in zip(sizes, spread, steps, strict=True))
 
     def at(where: np.ndarray) -> list[np.ndarray]:
-        inside = np.unravel_index(where, sizes)
+        inside = unraveled(where, sizes)
         starts = _starts(where.shape[-_rank:], steps, edges)
         along = [s + i * d for s, i, d in zip(starts, inside, spread, strict=True)]
         for start, found, d in zip(starts, along, spread, strict=True):
@@ -405,7 +406,7 @@ def _largest_of(
     def at(where: np.ndarray) -> list[np.ndarray]:
         before = _lead(where.shape, rank)[where.ndim - rank - own :]
         rows = np.indices(wanted, sparse=True)
-        inside = np.unravel_index(where, sizes)
+        inside = unraveled(where, sizes)
         parts = zip(spots, rows, inside, strict=True)
         return [along[(*before, row, place)] for along, row, place in parts]
 

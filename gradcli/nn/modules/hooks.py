@@ -183,7 +183,9 @@ class _Watch:
                 return grads
 
             node.register_hook(see)
-        return values if isinstance(out, tuple) else values[0]
+        if not isinstance(out, tuple):
+            return values[0]
+        return type(out)(*values) if hasattr(out, "_fields") else values
 
     def _tell(self, grad_input: tuple) -> tuple | None:
         replaced = None

@@ -54,3 +54,16 @@ def test_the_places_come_whatever_is_said_of_them():
     for given in ((2,), (2, 2, 0, 1, False, False), (2, 2, 0, 1, False, True)):
         values, places = F.max_pool1d_with_indices(x, *given)
         assert values.tolist() == places.tolist() == [[[1, 3, 5, 7]]]
+
+
+def test_many_windows_that_give_one_entry_each_way():
+    gradcli.manual_seed(0)
+    x = gradcli.randn(100, 90, 3, 3, requires_grad=True)
+    wanted = x.detach()[..., :2, :2].amax((2, 3), keepdim=True)
+    for pool in (F.max_pool2d, F.adaptive_max_pool2d):
+        seen = x if pool is F.max_pool2d else x[..., :2, :2]
+        found, places = pool(seen, *((2, 2) if seen is x else (1,)), return_indices=True)
+        assert found.equal(wanted)
+        assert seen.flatten(2).gather(2, places.flatten(2)).equal(wanted.flatten(2))
+        (slope,) = gradcli.autograd.grad(found.sum(), x)
+        assert slope.equal((x.detach() == wanted).to(slope.dtype))
