@@ -231,6 +231,7 @@ floor_divide = step(
     grad_name="NotImplemented",
     edges="slope 0 at the jumps too; PyTorch has none",
     alone=True,
+    grows=True,  # the lowest by -1
     halves="number",
     numpy="np.floor_divide",
     doc="The quotient rounded down; `x // y`.",

@@ -78,6 +78,9 @@ class Operator:
     """An ``out=`` has to lie apart from the operands, for what is read is not where is written."""
     wraps: bool = True
     """A whole number that the type of a tensor has no room for counts by its last bits."""
+    grows: bool | Callable[..., Any]
+    """Whole numbers may come out that their element type has no room for: so it is where entries
+    are computed, not moved. A function computes the same where that of floats does not."""
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
@@ -200,6 +203,7 @@ class Operator:
         none = self.moves == "view" or "keepdim" in self.params or product
         self.__dict__.setdefault("holds", 0 if none else 1 if formula is None else 2)
         self.__dict__.setdefault("complex_holds", self.holds)
+        self.__dict__.setdefault("grows", not self.moves and kind != "constant")
         if self.parity == "odd":
             self.values = {0: 0}
         if self.dtypes == "compare" and not self.params:

@@ -6,14 +6,14 @@ seldom what was meant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.dtypes import bool_, complex64, complex128, meeting
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype, bad_shape
+from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, ValueFault, bad_dtype, bad_shape
 from gradcli.ops.operator import Operator
 
 
@@ -62,6 +62,31 @@ def _fault(cls: type[Fault], op: Operator, dtypes: Sequence[Any], said: str) -> 
     dtype = "complex" if 3 in kinds else "bool" if 0 in kinds else dtypes[0].name
     help = "take x.abs(), x.real or x.imag" if 3 in kinds else "write x.float() first"
     return cls("E0309", f"{op.name} is not for {dtype} tensors", help=help, torch=said)
+
+
+def computed_whole(op: Operator, found: Any, given: Sequence[Any], params: dict[str, Any]) -> None:
+    """Raise ValueFault (E0314) where whole numbers ``found`` of ``given`` have lost bits."""
+    if not op.grows:
+        return
+    with np.errstate(all="ignore"):
+        if callable(op.grows):
+            same = op.grows(*given, **params)
+        else:
+            wide = [np.asarray(g).dtype.kind in "iu" and g.__class__ is not int for g in given]
+            floats = [np.float64(g) if w else g for g, w in zip(given, wide, strict=True)]
+            same = op.compute(*floats, **params)
+    held(op.name, found, same)
+
+
+def held(name: str, found: Any, same: Any) -> None:
+    """Raise ValueFault (E0314) where the type of whole numbers ``found`` has no room for them.
+
+    ``same`` are these computed in floats: what differs by more than rounding has lost bits.
+    """
+    bits = 8 * found.dtype.itemsize
+    if not np.all(np.abs(np.subtract(same, found, dtype=np.float64)) <= 2.0 ** (bits - 1)):
+        said = f"{name}() of these numbers is past {bits} bits"
+        raise ValueFault("E0314", said, help="compute in floats: x.double(), 2.0**40")
 
 
 def of_truths(function: str, mask: Any, shown: str) -> None:
