@@ -109,7 +109,8 @@ class State:
 _FIELDS = tuple(name for name in State.__slots__ if name not in ("grad", "plain", "variants"))
 _DEFAULTS = State(
     enabled=True, inference=False, mixes=False, rebinds=False, arrays=False, exact=False,
-    placed=False, annotate=False, inspect=None, passing=None, saving=(), saving_off=None, number=next_number,
+    placed=False, annotate=False, inspect=None, passing=None, saving=(), saving_off=None,
+    number=next_number,
 )  # fmt: skip
 _state: ContextVar[State] = ContextVar("modes", default=_DEFAULTS)
 

@@ -23,7 +23,7 @@ _KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
 def _as_bits(value: int, target: dtypes.DType) -> int:
-    """A whole number as its last bits. Raises ValueFault (E0314) in a text, which means it whole."""
+    """A whole number as its last bits. Raises ValueFault (E0314) where it has more, in a text."""
     found = target.wrapped(value)
     if current().exact:
         held("int", np.array(found, target.numpy), value)
@@ -78,9 +78,7 @@ bitwise_left_shift = _bits(
 )
 bitwise_right_shift = _bits(np.right_shift, "bitwise_right_shift", ">>")
 gcd = _bits(np.gcd, "gcd", "gcd")
-lcm = _bits(
-    _lcm, "lcm", "lcm", in_floats=lambda x, y: np.abs(x / np.maximum(np.gcd(x, y), 1) * y)
-)
+lcm = _bits(_lcm, "lcm", "lcm", in_floats=lambda x, y: np.abs(x / np.maximum(np.gcd(x, y), 1) * y))
 
 
 def bitwise_not(input: Any) -> Any:

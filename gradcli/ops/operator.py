@@ -80,7 +80,7 @@ class Operator:
     """A whole number that the type of a tensor has no room for counts by its last bits."""
     grows: bool | Callable[..., Any]
     """Whole numbers may come out that their element type has no room for: so it is where entries
-    are computed, not moved. A function computes the same where that of floats does not."""
+    are added up or multiplied. A function computes the same where that of floats does not."""
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
@@ -203,7 +203,8 @@ class Operator:
         none = self.moves == "view" or "keepdim" in self.params or product
         self.__dict__.setdefault("holds", 0 if none else 1 if formula is None else 2)
         self.__dict__.setdefault("complex_holds", self.holds)
-        self.__dict__.setdefault("grows", not self.moves and kind != "constant")
+        computes = kind not in ("constant", "elementwise") and not (self.moves or self.masks)
+        self.__dict__.setdefault("grows", computes)
         if self.parity == "odd":
             self.values = {0: 0}
         if self.dtypes == "compare" and not self.params:

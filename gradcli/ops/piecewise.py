@@ -70,6 +70,7 @@ abs = elementwise(
     np.abs,
     lambda t, x: t * unit(x),
     aliases=("absolute",),
+    grows=True,  # the lowest
     dtypes="keep",
     out="real",
     numpy="np.abs",
