@@ -68,6 +68,7 @@ clone = linear(
     "clone",
     _clone,
     lambda g: g,
+    keeps_truths="clone",
     doc="A copy in memory of its own, still in the graph.",
     example="sum(clone(x)) --x 1,2",
     numpy="{0}",

@@ -120,6 +120,9 @@ class Operator:
     family: str = ""
     of_truths: str = ""
     """What it is of two truth values: of 2 that hold a sum is true, not 2."""
+    keeps_truths: str = ""
+    """What it is of truth values where these stay so, of single numbers too: see ``of_truths``. A
+    view is itself."""
     infix: str = ""
     """The sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and."""
     core: str = ""

@@ -68,14 +68,20 @@ def computed_whole(op: Operator, found: Any, given: Sequence[Any], params: dict[
     """Raise ValueFault (E0314) where whole numbers ``found`` of ``given`` have lost bits."""
     if not op.grows:
         return
-    with np.errstate(all="ignore"):
-        if callable(op.grows):
-            same = op.grows(*given, **params)
-        else:
-            wide = [np.asarray(g).dtype.kind in "iu" and g.__class__ is not int for g in given]
-            floats = [np.float64(g) if w else g for g, w in zip(given, wide, strict=True)]
-            same = op.compute(*floats, **params)
+    if not found.ndim and op.infix and op.kind != "elementwise":  # Python's are exact, and fast
+        if op.compute(*[g.item() if hasattr(g, "item") else g for g in given]) != found.item():
+            raise _lost(op.name, found)
+        return
+    if callable(op.grows):
+        same = op.grows(*given, **params)
+    else:
+        whole = [getattr(g, "dtype", _PLAIN).kind in "iu" for g in given]
+        floats = [np.float64(g) if w else g for g, w in zip(given, whole, strict=True)]
+        same = op.compute(*floats, **params)
     held(op.name, found, same)
+
+
+_PLAIN = np.dtype(float)  # numbers stay as they are
 
 
 def held(name: str, found: Any, same: Any) -> None:
@@ -83,10 +89,14 @@ def held(name: str, found: Any, same: Any) -> None:
 
     ``same`` are these computed in floats: what differs by more than rounding has lost bits.
     """
-    bits = 8 * found.dtype.itemsize
-    if not np.all(np.abs(np.subtract(same, found, dtype=np.float64)) <= 2.0 ** (bits - 1)):
-        said = f"{name}() of these numbers is past {bits} bits"
-        raise ValueFault("E0314", said, help="compute in floats: x.double(), 2.0**40")
+    least = 2.0 ** (8 * found.dtype.itemsize - 1)
+    if not (abs(np.asarray(same, np.float64) - found) <= least).all():
+        raise _lost(name, found)
+
+
+def _lost(name: str, found: Any) -> ValueFault:
+    said = f"{name}() of these numbers is past {8 * found.dtype.itemsize} bits"
+    return ValueFault("E0314", said, help="compute in floats: x.double(), 2.0**40")
 
 
 def of_truths(function: str, mask: Any, shown: str) -> None:

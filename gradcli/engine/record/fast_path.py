@@ -515,7 +515,8 @@ def of_numbers(op: Operator, out: Any, args: tuple[Any, ...], params: dict[str, 
     Raises ValueFault (E0314) for whole numbers whose result 64 bits do not hold.
     """
     if out.dtype.kind in "iu":
-        computed_whole(op, out, [np.asarray(a) for a in args], params)
+        with np.errstate(all="ignore"):
+            computed_whole(op, out, [np.asarray(a) for a in args], params)
     return out.item()
 
 
