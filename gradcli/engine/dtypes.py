@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import current
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault, bad_dtype
 from gradcli.ops.operator import plain_number
 from gradcli.ops.torch_messages import SCALARS
@@ -95,8 +94,7 @@ class DType:
             fits, value = not value.imag, value.real
         if self.kind == 1:
             low, high = bounds(self)
-            turns = value.__class__ is not float and not current().exact
-            fits = fits and (low or -high * turns) <= value <= high
+            fits = fits and (low if value.__class__ is float else low or -high) <= value <= high
         elif self.kind == 2 and self.itemsize < 8:
             fits = fits and not bounds(self)[1] < abs(value) < inf
         elif self is complex64:
