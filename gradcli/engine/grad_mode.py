@@ -42,6 +42,7 @@ class State:
     mixes       whether products take tensors of two element types: where formulas are computed
     rebinds     whether single numbers are as Python's own: ``a += b`` makes another, none is a view
     arrays      whether such a number may be NumPy's too, whose truths add up to a truth
+    exact       whether a whole number that its element type has no room for is an error: in texts
     placed      whether a node notes the line of the user's program that made it
     annotate    whether a node notes the number it was given even where its rules do not need it:
                 for those who explain a computation
@@ -56,7 +57,7 @@ class State:
     """
 
     __slots__ = (
-        "annotate", "arrays", "enabled", "grad", "inference", "inspect", "mixes", "number",
+        "annotate", "arrays", "enabled", "exact", "grad", "inference", "inspect", "mixes", "number",
         "passing", "placed", "plain", "rebinds", "saving", "saving_off", "variants",
     )  # fmt: skip
 
@@ -67,6 +68,7 @@ class State:
     number: Callable[[], int]
     rebinds: bool
     arrays: bool
+    exact: bool
     placed: bool
     annotate: bool
     inspect: Any
@@ -106,8 +108,9 @@ class State:
 
 _FIELDS = tuple(name for name in State.__slots__ if name not in ("grad", "plain", "variants"))
 _DEFAULTS = State(
-    enabled=True, inference=False, mixes=False, rebinds=False, arrays=False, placed=False,
-    annotate=False, inspect=None, passing=None, saving=(), saving_off=None, number=next_number,
+    enabled=True, inference=False, mixes=False, rebinds=False, arrays=False, exact=False,
+    placed=False, annotate=False, inspect=None, passing=None, saving=(), saving_off=None,
+    number=next_number,
 )  # fmt: skip
 _state: ContextVar[State] = ContextVar("modes", default=_DEFAULTS)
 

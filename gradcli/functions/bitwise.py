@@ -8,9 +8,10 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import refuse_kinds
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, named
+from gradcli.engine.record.dtype_checks import held
 from gradcli.engine.record.out import may_be
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import laid_as
@@ -21,7 +22,15 @@ from gradcli.ops.torch_messages import no_broadcast, not_a
 _KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
-def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
+def _as_bits(value: int, target: dtypes.DType) -> int:
+    """A whole number as its last bits. Raises ValueFault (E0314) where it has more, in a text."""
+    found = target.wrapped(value)
+    if current().exact:
+        held("int", np.array(found, target.numpy), value)
+    return found
+
+
+def _bits(ufunc: Any, name: str, sign: str, logic: str = "", in_floats: Any = None) -> Any:
     def of_bits(input: Operand, other: Operand) -> Any:
         if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
                          for v in (input, other)):  # fmt: skip
@@ -37,7 +46,7 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         pair = [v.array if isinstance(v, Plain) else v for v in operands]
         target = dtypes.meeting(*operands)
         if target.kind == 1:
-            pair = [target.wrapped(v) if v.__class__ is int else v for v in pair]
+            pair = [_as_bits(v, target) if v.__class__ is int else v for v in pair]
         shapes = [np.shape(p) for p in pair]
         try:
             np.broadcast_shapes(*shapes)
@@ -46,6 +55,8 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         kinds = "half float complex" if logic else "bool half float complex"
         refuse_kinds(kinds, f"{_KERNELS.get(name, name)}_cpu", target)
         found = np.asarray(ufunc(*pair)).astype(target.numpy)
+        if in_floats is not None and current().exact:
+            held(name, found, in_floats(*pair))
         return wrap(laid_as(found, *map(np.asarray, pair))[()], target)
 
     if sign == name:  # a function alone
@@ -62,10 +73,12 @@ def _lcm(x: Any, y: Any) -> Any:
 bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")
 bitwise_or = _bits(np.bitwise_or, "bitwise_or", "|", "logical_or")
 bitwise_xor = _bits(np.bitwise_xor, "bitwise_xor", "^", "logical_xor")
-bitwise_left_shift = _bits(np.left_shift, "bitwise_left_shift", "<<")
+bitwise_left_shift = _bits(
+    np.left_shift, "bitwise_left_shift", "<<", in_floats=lambda x, y: x * 2.0**y
+)
 bitwise_right_shift = _bits(np.right_shift, "bitwise_right_shift", ">>")
 gcd = _bits(np.gcd, "gcd", "gcd")
-lcm = _bits(_lcm, "lcm", "lcm")
+lcm = _bits(_lcm, "lcm", "lcm", in_floats=lambda x, y: np.abs(x / np.maximum(np.gcd(x, y), 1) * y))
 
 
 def bitwise_not(input: Any) -> Any:

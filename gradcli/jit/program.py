@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import current, mode
+from gradcli.engine.grad_mode import current, restore
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit import eager, loops
 from gradcli.jit.control import Loop, Structured, walk
@@ -65,8 +65,7 @@ class Generated:
             # It may be called in the middle of a run, whose steps are not its own.
             running_steps.set(itertools.repeat(True))
             set_budget(self.limits.memory)
-            mode.mixes, mode.rebinds = program.formula, program.rebinds
-            mode.arrays = program.arrays
+            restore(current().replaced(**program.modes))
             with no_collection(), np.errstate(all="ignore"):
                 self._make(program, given, of, forward, checkpoint)
 

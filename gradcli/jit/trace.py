@@ -8,6 +8,7 @@ computed then and not before.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -48,6 +49,7 @@ class Trace:
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.inputs: list[Value] = []
         self.numbers: set[Value] = set()  # which are Python numbers, weak in promotion
+        self.most: dict[Value, float] = {}  # what the size of whole numbers does not pass
         self.forward = forward  # whether tangents are to pass, as they do where gradients are off
         self.records = records  # whether what is recorded comes out as derivatives
 
@@ -108,10 +110,34 @@ class Trace:
         if recorded is None:
             recorded = state.grad or self.forward
         out = Value(self, shape, dtype, example=example)
+        if dtype.kind == 1 and state.exact:
+            self.most[out] = self._most(op, operands, params, dtype)
         self.note(op, operands, out, recorded, params)
         if len(self.noted) > self.longest:
             raise NotTraceable("a program of that length")
         return out
+
+    def _most(self, op: Operator, operands: Sequence[Any], params: dict, dtype: Any) -> float:
+        """What the size of whole numbers does not pass. Raises NotTraceable where that could be
+        more than their type has room for: the engine looks at the numbers."""
+        sizes = [math.prod(np.shape(a)) for a in operands]
+        most = [
+            abs(a) if a.__class__ is not Value else 1 if a.dtype is dtypes.bool_
+            else self.most.get(a, math.inf) for a in operands
+        ]  # fmt: skip
+        if not op.grows:  # places and counts, and what is moved
+            return max(
+                sum(sizes), *(0 if a.__class__ is Value and a.dtype.kind > 1 else b
+                              for a, b in zip(operands, most, strict=True))
+            )  # fmt: skip
+        bound = math.inf
+        if op.kind == "bilinear":
+            bound = math.prod(most) * max(sizes)
+        elif op.kind == "linear" and params.keys() <= {"dim", "keepdim", "dtype", "shape"}:
+            bound = sum(map(operator.mul, most, sizes))
+        if bound >= 2 ** (8 * dtype.itemsize - 1):
+            raise NotTraceable("whole numbers, of which the engine sees whether they lose bits")
+        return bound
 
     def note(
         self, op: Any, args: Sequence[Any], out: Value, recorded: bool = True, params: Any = None

@@ -78,6 +78,9 @@ class Operator:
     """An ``out=`` has to lie apart from the operands, for what is read is not where is written."""
     wraps: bool = True
     """A whole number that the type of a tensor has no room for counts by its last bits."""
+    grows: bool | Callable[..., Any]
+    """Whole numbers may come out that their element type has no room for: so it is where entries
+    are added up or multiplied. A function computes the same where that of floats does not."""
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
@@ -117,6 +120,9 @@ class Operator:
     family: str = ""
     of_truths: str = ""
     """What it is of two truth values: of 2 that hold a sum is true, not 2."""
+    keeps_truths: str = ""
+    """What it is of truth values where these stay so, of single numbers too: see ``of_truths``. A
+    view is itself."""
     infix: str = ""
     """The sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and."""
     core: str = ""
@@ -200,6 +206,8 @@ class Operator:
         none = self.moves == "view" or "keepdim" in self.params or product
         self.__dict__.setdefault("holds", 0 if none else 1 if formula is None else 2)
         self.__dict__.setdefault("complex_holds", self.holds)
+        computes = kind not in ("constant", "elementwise") and not (self.moves or self.masks)
+        self.__dict__.setdefault("grows", computes)
         if self.parity == "odd":
             self.values = {0: 0}
         if self.dtypes == "compare" and not self.params:

@@ -70,6 +70,7 @@ abs = elementwise(
     np.abs,
     lambda t, x: t * unit(x),
     aliases=("absolute",),
+    grows=True,  # the lowest
     dtypes="keep",
     out="real",
     numpy="np.abs",
@@ -135,6 +136,7 @@ def _extreme(name: str, rule: Any, other: Any, which: str, sign: str) -> Operato
         example=f"{name}(x, y) --x 1 --y 2",
         kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in "
         "half)",
+        keeps_truths={"larger": "logical_or", "smaller": "logical_and"}[which],
         latex=rf"\{name[:3]}",
         refuses={"complex": f"{name} not implemented for complex tensors."},
         breaks="ties",
@@ -168,6 +170,7 @@ def _extreme_number(name: str, before: Callable[[Any, Any], Any], which: str) ->
         edges="a tie goes to the first",
         example=f"{name}(x, y) --x 1 --y 2",
         kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
+        keeps_truths={"larger": "logical_or", "smaller": "logical_and"}[which],
         latex=rf"\{name[1:]}",
         breaks="ties",
         masks=True,

@@ -178,6 +178,17 @@ def test_a_row_that_fails_does_not_say_what_others_do(text, singular):
         np.testing.assert_allclose(np.frombuffer(rows[p][0]), value, rtol=1e-12)
 
 
+@family("text, fails", [
+    ("(argmax(x) + 2)**63 * x[0]", True), ("sum(x.long()*2**62) * x[0]", True),
+    ("n = (x > 0).sum() + 2\nfor i in range(70):\n    n = n*3\nn*x[0]", True),
+    ("((x > 0).sum()*2 + argmax(x)) * x[0]", False),
+])  # fmt: skip
+def test_rows_of_whole_numbers_lose_no_bits(text, fails):
+    x = np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0], [2.0, 2.0]] * 5)
+    rows = check_bits(text, {"x": x}, ONE_BY_ONE)
+    assert [row == "E0314" for row in rows] == [fails] * 20
+
+
 @family("text", [
     "try:\n    q = t._version + 2.0\nexcept AttributeError:\n    q = 7.0\nq*t",
     "try:\n    q = 2.0 if equal(t, t) else 3.0\nexcept:\n    q = 7.0\nq*t",

@@ -119,8 +119,11 @@ def test_a_scale_that_is_not_given_is_one():
 
 
 @pytest.mark.parametrize(
-    "text", ["((x > 0) + (x > 1))*y", "exp(x > 0)*y", "x**((x > 0) + (y > 1))*y", "((x > 0)/3)*y"]
-)
+    "text", [
+        "((x > 0) + (x > 1))*y", "exp(x > 0)*y", "x**((x > 0) + (y > 1))*y", "((x > 0)/3)*y",
+        "(min(x > 2, y > 0) + (y > 0))*y", "(fmax(x > 2, y > 0)*(x > 0) + (x > 1))*y",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("shape", ["scalar", "vector:n"])
 def test_code_takes_truths_for_the_numbers_that_they_are(text, shape):
     result = diff(text, "y", declared={"x": shape, "y": shape})

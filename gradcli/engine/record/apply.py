@@ -17,7 +17,7 @@ from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, placed_number
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.composite import in_float32
-from gradcli.engine.record.dtype_checks import refused
+from gradcli.engine.record.dtype_checks import computed_whole, refused
 from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
@@ -128,8 +128,11 @@ def finish(
     op: Operator, inputs: Sequence[Any], params: dict[str, Any], array: Any, raw: Sequence[Any]
 ) -> Tensor:
     """The Tensor of what ``op`` computed from ``raw``, recorded where an input needs a gradient."""
-    if array.dtype == np.uint64:  # what NumPy adds bytes up in
-        array = array.astype(np.int64)
+    if array.dtype.kind in "iu":
+        if current().exact:
+            computed_whole(op, array, raw, params)
+        if array.dtype == np.uint64:  # what NumPy adds bytes up in
+            array = array.astype(np.int64)
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
@@ -297,6 +300,7 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
                 and target.kind == 1
                 and (op.wraps or not raw)
                 and (-(2**63) <= a < 2**63)
+                and not current().exact
             ):
                 a = target.wrapped(a)
             raw.append(a)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import bool_, complex64, complex128, meeting
 from gradcli.engine.tensor.tensor import Plain
-from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, bad_dtype, bad_shape
+from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault, ValueFault, bad_dtype, bad_shape
 from gradcli.ops.operator import Operator
 
 
@@ -62,6 +62,41 @@ def _fault(cls: type[Fault], op: Operator, dtypes: Sequence[Any], said: str) -> 
     dtype = "complex" if 3 in kinds else "bool" if 0 in kinds else dtypes[0].name
     help = "take x.abs(), x.real or x.imag" if 3 in kinds else "write x.float() first"
     return cls("E0309", f"{op.name} is not for {dtype} tensors", help=help, torch=said)
+
+
+def computed_whole(op: Operator, found: Any, given: Sequence[Any], params: dict[str, Any]) -> None:
+    """Raise ValueFault (E0314) where whole numbers ``found`` of ``given`` have lost bits."""
+    if not op.grows:
+        return
+    if not found.ndim and op.infix and op.kind != "elementwise":  # Python's are exact, and fast
+        if op.compute(*[g.item() if hasattr(g, "item") else g for g in given]) != found.item():
+            raise _lost(op.name, found)
+        return
+    if callable(op.grows):
+        same = op.grows(*given, **params)
+    else:
+        whole = [getattr(g, "dtype", _PLAIN).kind in "iu" for g in given]
+        floats = [np.float64(g) if w else g for g, w in zip(given, whole, strict=True)]
+        same = op.compute(*floats, **params)
+    held(op.name, found, same)
+
+
+_PLAIN = np.dtype(float)  # numbers stay as they are
+
+
+def held(name: str, found: Any, same: Any) -> None:
+    """Raise ValueFault (E0314) where the type of whole numbers ``found`` has no room for them.
+
+    ``same`` are these computed in floats: what differs by more than rounding has lost bits.
+    """
+    least = 2.0 ** (8 * found.dtype.itemsize - 1)
+    if not (abs(np.asarray(same, np.float64) - found) <= least).all():
+        raise _lost(name, found)
+
+
+def _lost(name: str, found: Any) -> ValueFault:
+    said = f"{name}() of these numbers is past {8 * found.dtype.itemsize} bits"
+    return ValueFault("E0314", said, help="compute in floats: x.double(), 2.0**40")
 
 
 def of_truths(function: str, mask: Any, shown: str) -> None:

@@ -43,6 +43,7 @@ from gradcli.engine.record.apply import (
     stamp,
 )
 from gradcli.engine.record.arguments import ABSENT, Parameters, Source, looked_at, parameters_of
+from gradcli.engine.record.dtype_checks import computed_whole
 from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.out import has_out, into
 from gradcli.engine.record.rule_compiler import node_class
@@ -50,7 +51,7 @@ from gradcli.engine.source_location import outside, theirs
 from gradcli.engine.tensor.tensor import Plain, Tensor, marked, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.dims import in_rows, laid_as
-from gradcli.ops.errors import Fault, ValueFault
+from gradcli.ops.errors import Fault
 from gradcli.ops.indexing import Apart
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a, too_big
@@ -513,16 +514,10 @@ def of_numbers(op: Operator, out: Any, args: tuple[Any, ...], params: dict[str, 
 
     Raises ValueFault (E0314) for whole numbers whose result 64 bits do not hold.
     """
-    found = out.item()
-    if found.__class__ is int:
-        try:  # as Python computes with them
-            exact = op.compute(*(np.array(a, object) for a in args), **params)
-        except (TypeError, AttributeError, ValueError):
-            return found  # no arithmetic
-        if exact != found:
-            said = f"{op.name}() of these whole numbers is past 64 bits"
-            raise ValueFault("E0314", said, help="write one as a float: 2.0**40")
-    return found
+    if out.dtype.kind in "iu":
+        with np.errstate(all="ignore"):
+            computed_whole(op, out, [np.asarray(a) for a in args], params)
+    return out.item()
 
 
 def _of_others(op: Operator, self: Any, args: tuple[Any, ...]) -> Any:

@@ -24,6 +24,7 @@ from gradcli.engine.graph.view_edges import BrokenOff, output_name, refusal
 from gradcli.engine.record.apply import QUIET, apply, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import bottom, called, in_graph, runs_once
+from gradcli.engine.record.dtype_checks import held
 from gradcli.engine.record.index_writes import count_write
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.conversion import tell_of_lost_parts
@@ -262,6 +263,8 @@ def put_item(
         raw = value.array
     elif isinstance(raw, np.generic):  # NumPy refuses a number out of range, and wraps an array
         raw = np.asarray(raw)
+    if target.dtype.kind == 1 and isinstance(raw, np.ndarray) and current().exact:
+        held("put", raw.astype(target.dtype.numpy), np.trunc(raw.real))
     written = False
     try:
         write(target.own_array(), index, in_memory(target, raw))

@@ -254,7 +254,8 @@ CODES: dict[str, tuple[str, str, str]] = {
         "x = -1\nassert x > 0, 'x must be positive'\n"),
     "E0314": ("a result that is no number",
         "What is to be shown or differentiated has to be a number, a tensor, or a list of these. "
-        "End the program with such an expression, or name a variable that holds one with --of.",
+        "End the program with such an expression, or name a variable that holds one with --of. So "
+        "has a whole number of a tensor: past the bits of its type nothing is left of it but them.",
         '$ gradcli eval "print(\'done\')"'),
     "E0315": ("an exception that the program raised",
         "The program said raise, and nothing around it caught what it raised.",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.apply import MISFITS, note_view
+from gradcli.engine.record.dtype_checks import held
 from gradcli.engine.record.inplace import views_of
 from gradcli.engine.tensor.tensor import Tensor, marked, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -61,7 +63,10 @@ class NumpyArray(Tensor):
         if _leads(self, value):
             self[index] = value
         else:
-            self._written(self.array.__setitem__, _index(index), _plain(value))
+            raw = _plain(value)
+            if isinstance(raw, np.ndarray) and self.array.dtype.kind in "iu":
+                raw = _converted(raw, self.array.dtype)
+            self._written(self.array.__setitem__, _index(index), raw)
 
     def _written(self, write: Callable, *args: Any, **options: Any) -> Any:
         """What ``write`` gives, which writes to the array: a session can take it back, and whoever
@@ -222,6 +227,35 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+_OF_BITS: dict[Any, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys((np.left_shift, operator.lshift, operator.ilshift), lambda x, y: x * 2.0**y),
+    np.lcm: lambda x, y: x / np.maximum(np.gcd(x, y), 1) * y,
+}
+"""What functions that take no floats give of whole numbers, up to the sign, in floats."""
+
+
+def _computed(function: Callable, *values: Any, **options: Any) -> Any:
+    """What NumPy computes. Raises ValueFault (E0314) where whole numbers have lost bits."""
+    whole = [
+        v.dtype.kind in "iu" if isinstance(v, np.ndarray | np.generic)
+        else v.__class__ is tuple and all(one.__class__ is int for one in v) for v in values
+    ]  # fmt: skip
+    same = None
+    if function in _OF_BITS:
+        same = _OF_BITS[function](*values)
+    elif any(whole):
+        wide = [np.float64(v) if w else v for v, w in zip(values, whole, strict=True)]
+        with suppress(*MISFITS):  # of bits, of shapes and places
+            same = function(*wide, **{k: v for k, v in options.items() if k not in _PLACES})
+    found = function(*values, **options)
+    if same is not None and isinstance(found, np.ndarray | np.generic) and found.dtype.kind in "iu":
+        held(function.__name__.strip("_"), found, same)
+    return found
+
+
+_PLACES = ("dtype", "out")
+
+
 def _charged(values: list[Any]) -> None:
     """Account for what arguments may be broadcast to."""
     shapes = [
@@ -263,8 +297,8 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
         _charged(values)
         given = _options(options)
         if "out" not in options:
-            return array_of(function(*values, **given), args)
-        options["out"]._written(function, *values, **given)
+            return array_of(_computed(function, *values, **given), args)
+        options["out"]._written(_computed, function, *values, **given)
         return options["out"]
 
     return named(call, getattr(function, "__name__", "array"))
@@ -303,18 +337,26 @@ METHODS = """
 """
 
 
+def _converted(values: Any, dtype: np.dtype) -> Any:
+    found = np.asarray(values).astype(dtype)[()]
+    if dtype.kind in "iu" and found.dtype != values.dtype:
+        held("astype", found, np.trunc(values.real))
+    return found
+
+
 def _method(name: str) -> Callable:
     def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
         values = [*map(_argument, args)]
         _charged([self.array, *values])
-        return array_of(getattr(self.array, name)(*values, **_options(options)), (self,))
+        method = getattr(self.array.__class__, name)
+        return array_of(_computed(method, self.array, *values, **_options(options)), (self,))
 
     return named(call, name)
 
 
 attributes.CALL[NumpyArray] = {
     **{name: _method(name) for name in METHODS.split()},
-    "astype": lambda self, dtype: array_of(self.array.astype(_options({"dtype": dtype})["dtype"])),
+    "astype": lambda self, dtype: array_of(_converted(self.array, element_type(dtype).numpy)),
     "sort": lambda self, axis=-1: self._written(self.array.sort, axis),
     "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
     "fill": lambda self, value: self.__setitem__(Ellipsis, value),
@@ -351,7 +393,7 @@ def _operator(name: str, function: Callable) -> Callable:
             return NotImplemented if plain is None else plain(self, *others)
         values = [self.array, *map(_plain, others)]
         _charged(values)
-        return array_of(function(*values))
+        return array_of(_computed(function, *values))
 
     return named(apply, name)
 
@@ -362,7 +404,7 @@ def _in_place(function: Callable) -> Callable:
             return NotImplemented  # a number does not change: what has its name is a new one
         if _leads(self, other):
             return function(self, argument_checks.checked_data(other, "an array"))
-        self.array = self._written(function, self.array, _plain(other))
+        self.array = self._written(_computed, function, self.array, _plain(other))
         return self
 
     return apply

@@ -62,9 +62,8 @@ class Generated:
         exec(code, scope)
         arguments = [adopted(values[name], scope) for name in inputs]
         steps, before = running_steps.get(), current()
-        arrays = program.arrays
-        restore(before.replaced(mixes=program.formula, rebinds=program.rebinds, arrays=arrays))
-        if arrays:
+        restore(before.replaced(**program.modes))
+        if current().arrays:
             settings.arrays_lead()  # a variable may be meant as an array
         spelling = showing.spelled_torch.set(self.checked.says_torch)
         numbers = identity.begin()

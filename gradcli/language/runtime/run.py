@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.dtypes import default_dtype, float64
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current, restore
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
@@ -108,10 +108,14 @@ class Program:
         return self.names
 
     @property
-    def arrays(self) -> bool:
-        """Whether a number may be NumPy's as well as Python's own, and stays in the graph where
-        NumPy's would become Python's: ``x.item()``."""
-        return self.rebinds and self.names.uses_numpy
+    def modes(self) -> dict[str, bool]:
+        """The modes of the engine that it runs in: see ``engine.grad_mode``.
+
+        Where a number may be NumPy's as well as Python's own, it stays in the graph where NumPy's
+        would become Python's: ``x.item()``.
+        """
+        arrays = self.rebinds and self.names.uses_numpy
+        return {"mixes": self.formula, "rebinds": self.rebinds, "arrays": arrays, "exact": True}
 
     @property
     def source(self) -> Source:
@@ -205,7 +209,7 @@ class Program:
         long = len(self.names.module.body) > LONG
 
         def work() -> tuple | None:
-            mode.mixes, mode.rebinds, mode.arrays = self.formula, self.rebinds, self.arrays
+            restore(current().replaced(**self.modes))
             set_budget(limits.memory)
             return walked(self.names, inputs, limits.steps if limits.depth > DEEPEST else 0)
 

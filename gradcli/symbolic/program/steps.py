@@ -19,7 +19,6 @@ from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.comparison import TRUTH
-from gradcli.ops.conversion import clone
 from gradcli.ops.declaration.infix import METHODS, MIRRORED, by_sign
 from gradcli.ops.einsum import plan
 from gradcli.ops.errors import Fault
@@ -76,7 +75,7 @@ def of_truths(step: Step, truths: Sequence[bool], shape: tuple) -> str:
         return ""
     if op.of_truths:
         return op.of_truths if shape or step.value != COUNTED else ""
-    return op.name if op.moves == "view" or op is clone else ""
+    return op.keeps_truths or (op.name if op.moves == "view" else "")
 
 
 def writes_decimals(checked: Checked) -> bool:

@@ -111,9 +111,59 @@ def test_a_number_between_tensors_is_recorded(text, slope):
     assert x.grad.item() == slope
 
 
-def test_an_operator_of_whole_numbers_gives_them_exactly_or_refuses():
-    """square(2**40) was 0: what 64 bits leave of it."""
-    for text, wanted in (("square(2**31)", 2**62), ("remainder(-7, 3)", 2), ("abs(-3)", 3)):
-        assert prepare(text).run({}).value == wanted
-    with pytest.raises(Fault, match="past 64 bits"):
-        prepare("square(2**40)").run({})
+@family("text, wanted", [
+    ("square(2**31)", 2**62), ("remainder(-7, 3)", 2), ("abs(-3)", 3), ("abs(-2**63)", 2**63),
+    ("2**40 * 2**40", 2**80), ("power(10, 18)", 10**18), ("lcm(tensor(2**62), 4)", 2**62),
+    ("tensor(1) << 62", 2**62), ("tensor([200, 100], dtype=uint8).sum()", 300),
+    ("tensor([44], dtype=uint8) == 300", [False]),
+    ("add(tensor(-2**62), -2**62)", -(2**63)), ("tensor(-2.9).int()", -2),
+    ("(tensor([-2**62, 2**62, 2**62, -1])).sum()", 2**62 - 1),
+])  # fmt: skip
+def test_whole_numbers_are_exact_in_a_text(text, wanted):
+    """Or refused: square(2**40) was 0, what 64 bits leave of it."""
+    found = prepare(text).run({}).value
+    assert (found.tolist() if hasattr(found, "tolist") else found) == wanted
+
+
+@family("text", [
+    "square(2**40)", "power(10, 30)", "add(2**62, 2**62)", "add([2**62], 2**62)",
+    "prod([10**10, 10**10])", "cumsum([2**62, 2**62], 0)", "cumprod([2**40, 2**40], 0)",
+    "dot([2**40], [2**40])", "matmul([[2**40]], [[2**40]])", "lcm(2**62, 2**62 - 1)",
+    "einsum('i,j->ij', [2**40], [2**40])", "bitwise_left_shift(1, 63)", "tensor(3) << 62",
+    "tensor(2**63 - 1) + 1", "n = tensor(2**62)\nn *= 4\nn", "-tensor(-2**63)",
+    "abs(tensor(-2**63))", "tensor(-2**63) // -1", "tensor(10) ** 30", "3 ** tensor([50])",
+    "tensor(1e30).long()", "tensor(nan).long()", "tensor(3e9).int()", "tensor(300).to(uint8)",
+    "tensor([100], dtype=int8) * 2", "tensor([5], dtype=uint8) - 6", "-tensor([5], dtype=uint8)",
+    "tensor([2**31 - 1, 1], dtype=int32).sum(dtype=int32)", "tensor([1], dtype=int32) & 2**32 - 1",
+    "x = tensor([1, 2])\nx[0] = tensor(1e30)\nx", "matrix_power(tensor([[2**20]]), 5)",
+    "x = tensor([1], dtype=uint8)\nx += tensor([300])\nx", "vander(tensor([2**20]), 5)",
+    "tensor([0]).index_add(0, tensor([0, 0]), tensor([2**62, 2**62]))",
+    "tensor([1]).index_reduce(0, tensor([0, 0]), tensor([2**40, 2**40]), 'prod')",
+    *(f"import numpy as np\n{text}" for text in (
+        "np.array([2**62]) * 4", "np.prod(np.arange(1, 30))", "np.arange(1, 30).cumprod()",
+        "np.sum([2**62, 2**62])", "np.left_shift(1, 63)", "np.uint8(200) + np.uint8(100)",
+        "np.array([1e30]).astype(int)", "np.lcm(np.array([2**62]), np.array([3*2**61 + 1]))",
+        "x = np.array([2**62])\nx += x\nx", "x = np.zeros(1, int)\nx[:] = np.array([1e30])\nx",
+        "np.sum(np.array([100, 100], dtype=np.int8), dtype=np.int8)",
+    )),
+])  # fmt: skip
+def test_whole_numbers_that_lose_bits_are_refused_in_a_text(text):
+    with pytest.raises(Fault, match=r"past \d+ bits"):
+        prepare(text, "file").run({})
+
+
+def test_programs_that_draw_and_hash_keep_the_bits_that_they_name():
+    loop = "a = 12345\nfor i in range(50):\n    a = (a*1103515245 + 12345) % 2**31\na"
+    hashed = "import torch\nh = torch.tensor(5381)\nfor c in (104, 101):\n"
+    hashed += "    h = (h*33 + c) & 0xFFFFFFFF\nh"
+    for text in (loop, hashed):
+        wanted: dict = {}
+        exec(text.replace("import torch\n", "").replace("torch.tensor", ""), wanted)
+        assert int(prepare(text, "file").run({}).value) == wanted["a" if "a" in wanted else "h"]
+
+
+def test_python_keeps_pytorch_s_meaning_of_whole_numbers():
+    big = gradcli.tensor(2**62)
+    assert (big * 4).item() == 0
+    assert gradcli.tensor([200], dtype=gradcli.uint8).add(100).tolist() == [44]
+    assert gradcli.tensor(300).to(gradcli.uint8).item() == 44
