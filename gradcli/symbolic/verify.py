@@ -500,8 +500,8 @@ class Kept:
     count  at how many it is finite and right
     tails  its entries at those that are too small to be rounded: ``1 - sigmoid(40)`` is 0
     lost   the sizes of the numbers at which it has lost its digits to rounding, or has no value
-           where the engine has one, or the function. Of numbers smaller than ``doubted`` the engine may have lost
-           the same digits: there its agreement proves nothing
+           where the engine or the function has one. Of numbers smaller than ``doubted`` the engine
+           may have lost the same digits: there its agreement proves nothing
     """
 
     __slots__ = ("count", "lost", "tails", "wrong")
