@@ -1,21 +1,22 @@
 """``gradcli check --against``: a gradient that was worked out by hand, and what is wrong with it.
 
-The given gradient is a formula, numbers or a file. A formula is also tried at points nearby: what
-explains the difference at one of them by chance does not do so at all. Numbers are the gradient at
-the given point alone.
+The given gradient is a formula, numbers or a file. A formula is also tried at points nearby and at
+farther ones: what explains the difference at one of them by chance does not do so at all, and where
+the given point is tiny, huge or whole, terms vanish there that are wrong. Numbers are the gradient
+at the given point alone.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.cli import inputs
+from gradcli.cli import inputs, watchdog
 from gradcli.cli.job import Job
 from gradcli.display.expression import adjoint, symmetrizes
 from gradcli.display.graphs import watch_gradients
@@ -39,6 +40,12 @@ POINTS = 4
 """Points beside the given one at which a formula is tried."""
 NEAR = 0.1
 """How far they are from it, relative to its entries."""
+SHARE = 0.3
+"""The share of the seconds left that farther points may take."""
+MOST_LEVELS = 8
+"""At how many of the numbers that stand in the texts, or are given, points lie on both sides."""
+SHOWN = 6
+"""Up to how many numbers a point is shown."""
 DRAWS = 8
 """How often the steps are moved by their last digits, with other signs each time."""
 ROUNDINGS = 16
@@ -70,6 +77,9 @@ class Finding(NamedTuple):
     rounded        whether some entries agree but for what they are rounded by
     first, worst   the entries; None where the shapes differ
     nearby         at how many of the points nearby it agrees, and at how many it was tried
+    farther        the same of points farther away
+    counter        one of these points at which it does not agree, and an entry there
+    held           other variables, where it does not agree with other values of them
     """
 
     name: str
@@ -81,6 +91,9 @@ class Finding(NamedTuple):
     worst: tuple[int, ...] | None
     differing: int
     nearby: tuple[int, int]
+    farther: tuple[int, int]
+    counter: tuple[Sample, tuple[int, ...]] | None
+    held: list[str]
     mistake: Mistake | None
     edit: Edit | None
     formula: str | None
@@ -175,25 +188,27 @@ def compare(
         k: np.asarray(v) for k, v in arrays.items()
     }
     given = {name: _full(value, right[name]) for name, value in given.items()}
-    beside = everywhere = []
+    beside = everywhere = far = []
     # What the other variables are shall not look like numbers that belong into the formula, and
     # the gradient given may be theirs.
     if texts and not arrays:
         symmetric = _symmetric_parts(job, floats)
-        beside = _nearby(job, programs, names, symmetric)
-        everywhere = _nearby(job, programs, floats, symmetric) or beside
+        beside = [*_samples(job, programs, names, symmetric, _nearby(job, names))]
+        moves = _nearby(job, floats)
+        everywhere = [*_samples(job, programs, floats, symmetric, moves)] or beside
+        far = _far(job, programs, names, symmetric)
     others = {name: here.by(job.program, name) for name in floats}
     samples = [Sample(here.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
     return [
-        _finding(name, job, samples, beside, programs, kinks.get(name, {}), texts.get(name))
+        _finding(name, job, samples, beside, far, programs, kinks.get(name, {}), texts.get(name))
         for name in names
     ]  # fmt: skip
 
 
 def _finding(
     name: str, job: Job, samples: Sequence[Sample], beside: Sequence[Sample],
-    programs: Mapping[str, Program],
+    far: Sequence[Sample], programs: Mapping[str, Program],
     kinks: Mapping[tuple[int, ...], tuple[float, float]], text: str | None,
 ) -> Finding:  # fmt: skip
     given, right = samples[0].given[name], samples[0].right[name]
@@ -214,14 +229,22 @@ def _finding(
         if differing:
             first = tuple(map(int, wrong[0]))
             worst = tuple(map(int, np.unravel_index(int(np.argmax(off)), off.shape)))
-    others = [
-        s.given[name].shape == s.right[name].shape
-        and not _off(job, name, s, programs.get(name), 10 * enough)[0].any()
-        for s in (() if differing else beside)
-    ]
-    nearby = sum(others), len(others)
-    chance = bool(others) and not any(others)
-    agrees = not differing and given.shape == right.shape and not chance
+    others = () if differing else (*far, *beside)
+    apart = [_apart(job, name, s, programs.get(name), 10 * enough) for s in others]
+    farther, near = (
+        (sum(place is None for place in places), len(places))
+        for places in (apart[: len(far)], apart[len(far) :])
+    )
+    counter = next(((s, at) for s, at in zip(others, apart, strict=True) if at is not None), None)
+    agrees = not differing and counter is None and given.shape == right.shape
+    held = []
+    if agrees and beside:
+        moved = any(
+            None is not _apart(job, name, s, programs.get(name), 10 * enough) for s in samples[1:]
+        )
+        held = [k for k in samples[0].right if moved and k not in programs]
+    if counter is not None:
+        samples = [samples[0], _whole(job, counter[0]), *samples[1:]]
     mistake = edit = None
     if not agrees:
         mistake = diagnose(name, samples, _parts(job, name, samples, text), enough)
@@ -234,8 +257,25 @@ def _finding(
         if vague and edit is not None:
             mistake = Mistake(edit.kind, _WORDS[edit.kind])
     return Finding(
-        name, given, right, agrees, rounded, first, worst, differing, nearby, mistake, edit, text
-    )
+        name, given, right, agrees, rounded, first, worst, differing, near, farther, counter, held,
+        mistake, edit, text,
+    )  # fmt: skip
+
+
+def _whole(job: Job, sample: Sample) -> Sample:
+    """A sample with the gradients by all variables."""
+    point = _Point(job, sample.point)
+    return sample._replace(right={k: point.by(job.program, k) for k in sample.point})
+
+
+def _apart(
+    job: Job, name: str, sample: Sample, program: Program | None, enough: float
+) -> tuple[int, ...] | None:
+    """The entry of the given gradient that is off most at a point; None where all agree."""
+    if sample.given[name].shape != sample.right[name].shape:
+        return ()
+    off, _ = _off(job, name, sample, program, enough)
+    return tuple(map(int, np.unravel_index(int(np.argmax(off)), off.shape))) if off.any() else None
 
 
 def _off(
@@ -415,32 +455,125 @@ def _symmetric_parts(job: Job, names: Sequence[str]) -> set[str]:
     return found
 
 
-def _nearby(
-    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str]
-) -> list[Sample]:
-    """Points where ``moved`` differ, with the gradients of the rules and the formulas' values."""
+def _nearby(job: Job, moved: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Values of ``moved`` that differ a little from the given ones."""
     rng = np.random.default_rng(0)
-    found = []
     for _ in range(POINTS):
         values = {}
-        for name in moved:
-            x = np.array(job.leaves[name].detach().array, dtype=np.float64)
+        for name, x in _wide(job, moved).items():
             size = np.where(x == 0, 1.0, np.abs(x))
-            near = x + NEAR * size * rng.uniform(-1, 1, x.shape)
-            if name in symmetric:
-                near = (near + adjoint(near)) / 2
-            values[name] = near.astype(job.leaves[name].array.dtype)
-        point = _Point(job, values)
+            values[name] = x + NEAR * size * rng.uniform(-1, 1, x.shape) * _turns(rng, x, (1,))
+        yield values
+
+
+def _farther(
+    job: Job, programs: Mapping[str, Program], moved: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Values of ``moved`` by about 1 from the given ones, of ordinary sizes and both signs, and on
+    both sides of the numbers that stand in the texts or are given: a branch may begin there."""
+    rng = np.random.default_rng(1)
+    levels = dict.fromkeys(_levels(job, programs, moved))
+    ways = [*_FARTHER]
+    for level in [*levels][:MOST_LEVELS]:
+        ways += [_beside(level, 1), _beside(level, -1)]
+    known = _wide(job, moved)
+    for way in ways:
+        draws = {
+            name: (x, rng.uniform(0.3, 1.7, x.shape), _turns(rng, x, (1, -1)))
+            for name, x in known.items()
+        }
+        yield {name: way(*drawn) for name, drawn in draws.items()}
+
+
+def _beside(level: float, side: int) -> Callable[[Any, Any, Any], Any]:
+    return lambda _x, u, _s: level + side * u
+
+
+def _signs(x: Any, s: Any) -> Any:
+    return np.where(x == 0, s, np.sign(x))
+
+
+_FARTHER: tuple[Callable[[Any, Any, Any], Any], ...] = (
+    lambda x, u, s: x + s * u,
+    lambda x, u, s: x + u,
+    lambda x, u, s: x - u,
+    lambda x, u, s: np.where(x == 0, s * u, -x * (1 + NEAR * s * u)),
+    lambda x, u, s: _signs(x, s) * u,
+    lambda x, u, s: -_signs(x, s) * u,
+    lambda _x, u, s: s * u,
+    lambda _x, u, _s: u / 2,
+    lambda _x, u, _s: -u / 2,
+    lambda _x, u, _s: 1 + u,
+    lambda _x, u, s: 4 * s * u,
+    lambda x, u, s: _signs(x, s) * 12 * u,
+    lambda x, u, s: -_signs(x, s) * 12 * u,
+)
+"""Values by the given one, numbers from 0.3 to 1.7, and signs: many domains have some of them."""
+
+
+def _levels(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> Iterator[float]:
+    """Numbers at which branches may begin, but for those that points of ordinary size surround."""
+    for program in (job.program, *programs.values()):
+        for node in n.walk(program.checked.module):
+            if isinstance(node, n.Number) and 2 < abs(node.value) < 1e100:
+                yield from (abs(node.value), -abs(node.value))
+    for name, leaf in job.leaves.items():
+        if name not in moved and leaf.array.size == 1 and not is_complex(leaf.array):
+            yield float(leaf.array.item())
+
+
+def _wide(job: Job, names: Sequence[str]) -> dict[str, Any]:
+    """The values of variables as float64 or complex128."""
+    values = _values(job, names)
+    return {k: v.astype(np.result_type(v.dtype, np.float64)) for k, v in values.items()}
+
+
+def _turns(rng: np.random.Generator, x: Any, signs: tuple[int, ...]) -> Any:
+    """A sign for each entry; of complex ones a direction."""
+    if is_complex(x):
+        return np.exp(2j * np.pi * rng.uniform(size=x.shape))
+    return rng.choice(signs, x.shape) if len(signs) > 1 else 1.0
+
+
+def _far(
+    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str]
+) -> list[Sample]:
+    """The samples farther away that are found in a share of the time."""
+    found = []
+    try:
+        with watchdog.share_of_time(SHARE):
+            for s in _samples(job, programs, moved, symmetric, _farther(job, programs, moved)):
+                found.append(s)
+    except Fault as fault:
+        if fault.code != "E0608":
+            raise
+    return found
+
+
+def _samples(
+    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str],
+    moves: Iterable[Mapping[str, Any]],
+) -> Iterator[Sample]:  # fmt: skip
+    """Points with other values of ``moved``, the gradients of the rules and the formulas' values.
+
+    Those at which something is not finite or has no value are left out.
+    """
+    for values in moves:
+        near = {
+            k: (v + adjoint(v)) / 2 if k in symmetric else v for k, v in values.items()
+        }  # fmt: skip
+        point = _Point(job, {k: np.asarray(v, job.leaves[k].array.dtype) for k, v in near.items()})
         try:
-            gradients = {name: point.by(job.program, name) for name in moved}
+            gradients = {name: point.by(job.program, name) for name in near}
             given = {name: point.value(program) for name, program in programs.items()}
             value = point.value(job.program)  # where it is NaN, as log(-1), a slope means nothing
-        except Fault:
+        except Fault as fault:
+            if fault.code == "E0608":
+                raise
             continue
         given |= {k: _full(given[k], g) for k, g in gradients.items() if k in given}
         if all(np.isfinite(a).all() for a in (value, *gradients.values(), *given.values())):
-            found.append(Sample(point.numbers(), gradients, given))
-    return found
+            yield Sample(point.numbers(), gradients, given)
 
 
 # -- parts of the expression, for the diagnosis ----------------------------------------------------
@@ -581,7 +714,10 @@ def _edit(
             if all(
                 v is not None and close(_full(v, s.right[name]), s.right[name], enough)
                 for v, s in zip(values, samples, strict=True)
-            ):  # fmt: skip
+            ) and not any(
+                _apart(job, name, s, changed, 10 * enough) is not None
+                for s in _far(job, {name: changed}, [name], _symmetric_parts(job, [name]))
+            ):
                 return edit
     return None
 
@@ -692,20 +828,23 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
     head = f"--against for {found.name}"
     if found.agrees:
         but = " but for rounding" if found.rounded else ""
-        same, tried = found.nearby
-        near = f" and at {same} of {tried} nearby" if tried else ""
-        return [f"{head}: agrees{but} at this point{near}"]
+        where = f", with {', '.join(found.held)} as given" if found.held else ""
+        return [f"{head}: agrees{but} at this point{_tried(found)}{where}"]
     lines = []
     if found.first is not None and found.worst is not None:
-        where = _entry(found, found.first, show)
+        where = _entry(found.given, found.right, found.first, show)
         many = f" at {found.differing} of {found.right.size} entries" if found.right.ndim else ""
         lines.append(f"{head}: disagrees{many}; {where}")
         if found.worst != found.first:
-            lines.append(f"  worst: {_entry(found, found.worst, show)}")
-    elif found.nearby[1]:
+            lines.append(f"  worst: {_entry(found.given, found.right, found.worst, show)}")
+    elif found.counter is not None and (found.nearby[0] or not found.nearby[1]):
+        lines.append(f"{head}: disagrees elsewhere, agrees at this point{_tried(found)}")
+    elif found.counter is not None:
         lines.append(f"{head}: agrees at this point by chance, and at none of those nearby")
     else:
         lines.append(f"{head}: has the wrong shape")
+    if found.counter is not None:
+        lines.append(f"  {_elsewhere(found, show)}")
     if found.mistake is not None:
         lines.append(f"  looks like {found.mistake.said}")
     if found.edit is not None and found.formula is not None:
@@ -717,9 +856,31 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
     return lines
 
 
-def _entry(found: Finding, place: tuple[int, ...], show: Callable[[Any], str]) -> str:
+def _tried(found: Finding) -> str:
+    """At how many other points a formula agrees."""
+    if found.formula is None or _NUMBERS.fullmatch(found.formula):
+        return ""
+    counts = zip((found.nearby, found.farther), ("nearby", "farther"), strict=True)
+    said = [f"at {same} of {tried} {where}" for (same, tried), where in counts if tried]
+    return f" and {', '.join(said)}" if said else "; no other point could be tried"
+
+
+def _elsewhere(found: Finding, show: Callable[[Any], str]) -> str:
+    """The point at which a formula does not agree, where it is small, and what it gives there."""
+    assert found.counter is not None
+    sample, place = found.counter
+    said = _entry(sample.given[found.name], sample.right[found.name], place, show)
+    if sum(v.size for v in sample.point.values()) > SHOWN:
+        return said
+    at = ", ".join(f"{k} = {show_value(v, 'full')}" for k, v in sample.point.items())
+    return f"where {at}: {said}"
+
+
+def _entry(
+    all_given: Any, all_right: Any, place: tuple[int, ...], show: Callable[[Any], str]
+) -> str:
     at = f"entry {place if len(place) > 1 else place[0]}: " if place else ""
-    both = [found.given[place], found.right[place]]
+    both = [all_given[place], all_right[place]]
     given, right = map(show, both)
     if given == right:
         given, right = (show_value(v, "full") for v in both)
@@ -731,9 +892,15 @@ def record_of(found: Finding, tensor: Callable[[Any], Any]) -> dict[str, Any]:
     record: dict[str, Any] = {"agrees": found.agrees, "given": tensor(found.given)}
     if found.nearby[1]:
         record["nearby"] = list(found.nearby)
+    if found.farther[1]:
+        record["farther"] = list(found.farther)
+    if found.held:
+        record["held"] = found.held
     if not found.agrees:
         record["first"] = None if found.first is None else list(found.first)
         record["worst"] = None if found.worst is None else list(found.worst)
+        if found.counter is not None:
+            record["differs_at"] = {k: tensor(v) for k, v in found.counter[0].point.items()}
         record["kind"] = None if found.mistake is None else found.mistake.kind
         record["message"] = None if found.mistake is None else found.mistake.said
         if found.edit is not None and found.formula is not None:

@@ -500,8 +500,8 @@ class Kept:
     count  at how many it is finite and right
     tails  its entries at those that are too small to be rounded: ``1 - sigmoid(40)`` is 0
     lost   the sizes of the numbers at which it has lost its digits to rounding, or has no value
-           where the engine has one. Of numbers smaller than ``doubted`` the engine may have lost
-           the same digits: there its agreement proves nothing
+           where the engine or the function has one. Of numbers smaller than ``doubted`` the engine
+           may have lost the same digits: there its agreement proves nothing
     """
 
     __slots__ = ("count", "lost", "tails", "wrong")
@@ -525,7 +525,7 @@ class Kept:
                 continue
             known = exact is not None and np.isfinite(exact).all()
             if not np.isfinite(got).all():
-                if known:
+                if known or (size and exact is not None and np.isnan(got).any()):
                     self.lost.append(size)
                 continue
             lost = exact is None or not alike(got, exact, size)
@@ -545,6 +545,7 @@ _TAIL = 1e-17
 """Below this is no difference of numbers near 1."""
 _LOST, _NOTHING = 1e-6, 1e-9
 """A relative error that has cost an answer its digits; an absolute one that is none."""
+_LEAST = float(np.finfo(np.float64).tiny)
 _EPSILON = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-12
 """How far each operation is put off to see what its own rounding does to the result."""
@@ -574,10 +575,12 @@ def _operations(answer: Program) -> list[Any]:
 def _overflows(
     answer: Program, point: Mapping[str, np.ndarray], sizes: Mapping[str, int]
 ) -> bool:  # fmt: skip
-    """Whether an operation of an answer gives an infinite number at a point."""
+    """Whether an operation of an answer leaves the range of numbers at a point: gives an infinite
+    one, or one so small that it has fewer digits."""
     with suppress(Fault):
         for one in _operations(answer):
-            if np.isinf(evaluate(prepare(unparse(one)), point, sizes)).any():
+            made = abs(evaluate(prepare(unparse(one)), point, sizes))
+            if np.isinf(made).any() or ((made > 0) & (made < _LEAST)).any():
                 return True
     return False
 

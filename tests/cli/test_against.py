@@ -38,13 +38,50 @@ def test_what_is_right_agrees(cli, line):
 
 @family("formula, said, nearby", [
     ("2*x", "agrees at this point and at 4 of 4 nearby", [4, 4]),
-    ("where(x < 3.02, 2*x, x)", "agrees at this point and at 3 of 4 nearby", [3, 4]),
+    ("where(x < 3.02, 2*x, x)", "disagrees elsewhere, agrees at this point and at 3 of 4", [3, 4]),
     ("where(x == 3, 2*x, x)", "agrees at this point by chance", [0, 4]), ("6", "agrees", None),
 ])  # fmt: skip
 def test_where_a_formula_agrees_is_told(cli, formula, said, nearby):
     line = ["check", "x^2", "--x", "3", "--against", formula]
     assert f"--against for x: {said}" in cli(*line).out
     assert cli(*line, "--json").json["against"]["x"].get("nearby") == nearby
+
+
+HIDDEN = [
+    ("tanh(x)", "1e-9", "1-tanh(x)^2", "1+tanh(x)"), ("x^2", "1e-12", "2*x", "2*x + x^2"),
+    ("exp(-x)", "800", "-exp(-x)", "exp(-x)"), ("sin(x)", "3", "cos(x)", "cos(x) + 1e-6*x*(x-3)"),
+    ("x^3", "4", "3*x^2", "3*x^2 + sin(pi*x)*(x > 5)"), ("floor(x)*x", "2.5", "floor(x)", "0*x+2"),
+    ("abs(x)", "2", "sign(x)", "x/x"), ("relu(x)^2", "2", "2*relu(x)", "2*x"),
+    ("where(x > 10, x^2, x)", "1", "where(x > 10, 2*x, 1)", "x/x"),
+    ("where(x > t, x^2, x)", "1 --t 50 --wrt x", "where(x > t, 2*x, 1)", "x/x"),
+    ("sum(x*abs(x))", "1,1,2", "2*abs(x)", "2*x"),
+    ("sum(x^2)", "1e-9,0", "2*x", "2*x + outer(x, x) @ x"),
+    ("trace(x @ x)", "2,0;0,2", "2*x.T", "2*x.T + relu(x - 9)"),
+    ("(x*x).real", "1+2j", "2*x.conj()", "2*x.conj() + x.imag - 2"),
+]  # fmt: skip
+
+
+@family("text, point, right, wrong", HIDDEN)
+def test_terms_that_vanish_at_the_point_are_seen_farther_away(cli, text, point, right, wrong):
+    line = ["check", text, "--x", *point.split(), "--against"]
+    done = cli(*line, right, "--json").json["against"]["x"]
+    assert done["agrees"] and done["farther"][0] == done["farther"][1] > 6
+    done = cli(*line, wrong)
+    said = "agrees at this point by chance", "disagrees elsewhere"
+    assert done.code == 1 and "where x = " in done.out and any(one in done.out for one in said)
+    mended = done.out.split("help: ")[1:]
+    assert not mended or cli(*line, mended[0].split(" agrees")[0]).code == 0
+    record = cli(*line, wrong, "--json").json["against"]["x"]
+    assert not record["agrees"] and "x" in record["differs_at"]
+
+
+@family("text, formula, held", [
+    ("x^n", "3*x^2", ["n"]), ("x^n", "n*x^2", ["n"]), ("x^n", "n*x^(n-1)", None),
+])  # fmt: skip
+def test_what_holds_for_the_other_values_alone_is_told(cli, text, formula, held):
+    line = ["check", text, "--x", "2", "--n", "3", "--wrt", "x", "--against", formula]
+    assert cli(*line, "--json").json["against"]["x"].get("held") == held
+    assert ("with n as given" in cli(*line).out) == bool(held)
 
 
 @family("text, point, formula", [

@@ -34,7 +34,7 @@ NAMES["exp"] = lambda u: mp.exp(min(max(u, -1e17), 1e17))  # beyond, 0 and inf t
 LAST = [
     "exp(x)/sqrt(1 + exp(2*x))", "asinh(exp(x)) - x", "log(exp(3*x) + exp(x) + 1)", "tanh(x)**2",
     "x*exp(x)/(exp(2*x) + exp(x) + 1)", "1 - tanh(x)**2", "log(1 + exp(x) + exp(-x))",
-    "x**3/expm1(x)", "log(erfc(x))",
+    "x**3/expm1(x)", "log(erfc(x))", "log(1 + (log(1 + exp(2 - x))/(x + 3))**2)",
 ]  # fmt: skip
 
 
@@ -119,11 +119,24 @@ def test_a_group_that_cancels_is_kept() -> None:
     assert found.text.count("x**2*softmax(x)") == found.text.count("x**2 + 2*x - sum(")
 
 
+def test_quotients_by_expm1_do_not_overflow() -> None:
+    found = diff("x/expm1(x)", order=2)
+    assert all(found.evaluate(x=x) == 0 for x in (800.0, 1500.0, -1500.0))
+
+
+def test_a_value_of_which_a_factor_has_few_digits_is_the_engines() -> None:
+    """``exp(-x**2)`` at -27 is smaller than the least number of 53 bits."""
+    found, lost, doubtful, others = diff("exp(-x**2/2)/special.ndtr(x)").settled(x=-27.0)
+    assert lost == ["x"] and not doubtful and not others
+    assert np.isclose(found["x"], -2.503217808065501, rtol=1e-9, atol=0)
+
+
 def test_a_form_without_digits_says_where() -> None:
     for text, sizes in (
         ("x/sinh(x)", [-1e-8, 1e-8]),
         ("x*(digamma(x + 1) - digamma(x))", [-25.0, -1e-8, 1e-8]),
         ("-log(1 - (1 - exp(-x))**1.5)", [25.0]),  # there the engine loses the same digits
+        ("x*exp(-sinh(x))", [1500.0, 1e8]),  # there both are 0*inf
         ("log(cosh(2*x))**2", [-250.0, 250.0]),  # a square of cosh(2*x), which is finite, is not
     ):
         found = diff(text, order=2 if "cosh" in text else 1).checked

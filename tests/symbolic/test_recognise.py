@@ -23,6 +23,8 @@ POSITIVE = {"x": "scalar positive"}
 NAMED = [
     ("log(1 + exp(x))", "sigmoid(x)"),
     ("x*log(1 + exp(x))", "x*sigmoid(x) + softplus(x)"),
+    ("log(1 + log(1 + exp(x))**2)", "2*sigmoid(x)*softplus(x)/(softplus(x)**2 + 1)"),
+    ("sin(x*log(1 + exp(x)))", "cos(x*softplus(x))*(x*sigmoid(x) + softplus(x))"),
     ("log(exp(x) + exp(y))", "sigmoid(x - y)"),
     ("x*log(exp(x) + exp(y))", "x*sigmoid(x - y) + logaddexp(x, y)"),
     ("exp(x*log(a))", "log(a)*a**x"),

@@ -56,14 +56,18 @@ def exponents_below(m: v.Monomial, c: Fraction) -> v.Tensor:
 @in_each_term
 def over_expm1(m: v.Monomial, c: Fraction) -> v.Tensor:
     """exp(u)/expm1(u) as -1/expm1(-u): exp(u) beside other factors overflows before the whole."""
+    powers = {f[:2]: f[2] for f in m}
     for b, idx, e in m:
-        exp = v.base("call", "exp", b.args, b.dims)
-        above = {f[:2]: f[2] for f in m}.get((exp, idx), Fraction(0))
-        count = min(above, -e)
-        if is_call(b, "expm1") and count.denominator == 1 and count > 0:
-            turned = v.base("call", "expm1", (v.scale(b.args[0], -1),), b.dims)
-            quotient = [(exp, idx, -count), (b, idx, count), (turned, idx, -count)]
-            return v.product([*m, *quotient], c * (-1) ** int(count), v.bound_of(m))
+        if not is_call(b, "expm1"):
+            continue
+        turned = (v.scale(b.args[0], -1),)
+        for side, argument in ((1, b.args), (-1, turned)):  # exp(u), or below the line exp(-u)
+            exp = v.base("call", "exp", argument, b.dims)
+            count = min(side * powers.get((exp, idx), Fraction(0)), -e)
+            if count.denominator == 1 and count > 0:
+                other = v.base("call", "expm1", turned, b.dims)
+                quotient = [(exp, idx, -side * count), (b, idx, count), (other, idx, -count)]
+                return v.product([*m, *quotient], c * (-1) ** int(count), v.bound_of(m))
     return v.Tensor({m: c})
 
 

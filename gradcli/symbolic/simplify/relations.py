@@ -13,8 +13,8 @@ from typing import Protocol
 
 from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.algebra import in_each_base, in_each_term, in_pairs
-from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.expr.algebra import in_each_base, in_each_term, in_pairs, replaced
+from gradcli.symbolic.expr.elementwise import LOG_SHARES, SHARES, applied
 
 
 class Rule(Protocol):
@@ -131,9 +131,25 @@ def powers_named(b: v.Base) -> v.Tensor | None:
 
 
 @rewrites("exp", "log")
-@in_each_base
-def logarithms_named(b: v.Base) -> v.Tensor | None:
-    """log(1 + exp(u)) as softplus(u), log(exp(u) + exp(w)) as logaddexp(u, w)."""
+def logarithms_named(t: v.Tensor) -> v.Tensor:
+    """log(1 + exp(u)) as softplus(u), log(exp(u) + exp(w)) as logaddexp(u, w), in calls too."""
+    forms: dict[v.Base, v.Tensor] = {}
+    for b in v.bases_of(t):
+        new = _logarithm_named(b)
+        if new is None and forms and b.kind in ("sum", "call") and not is_call(b, *_WHOLE):
+            args = [replaced(a, forms.get) for a in b.args]
+            if args != [*b.args]:
+                new = args[0] if b.kind == "sum" else applied(b.name, args)
+        if new is not None:
+            forms[b] = new
+    return replaced(t, forms.get) if forms else t
+
+
+_WHOLE = ("where", *SHARES, *LOG_SHARES)
+"""Calls that are no function of each entry of their arguments."""
+
+
+def _logarithm_named(b: v.Base) -> v.Tensor | None:
     if not is_call(b, "log") or len(b.args[0].terms) != 2:
         return None
     found = [_exponent(m) for m, c in b.args[0].sorted() if c == 1]
