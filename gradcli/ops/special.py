@@ -549,7 +549,8 @@ def _waves(x: Any, n: int = 0) -> Any:
     if not np.any(far):
         return out
     large = np.where(far, size, 1e4).astype(np.float64)
-    term, parts = np.ones_like(large), [0.0, 0.0]  # beside the cosine, and beside the sine
+    term: Any = np.ones_like(large)
+    parts: list[Any] = [0.0, 0.0]  # beside the cosine, and beside the sine
     for k in range(8):
         parts[k % 2] = parts[k % 2] + (1 - (k & 2)) * term
         term = term * ((4 * n * n - (2 * k + 1) ** 2) / (8 * k + 8)) / large
