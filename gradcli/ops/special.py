@@ -539,9 +539,32 @@ bessel_ie: Operator = elementwise(
     latex=r"\operatorname{ie}_{{n}}",
     public=False,
 )
+
+
+def _waves(x: Any, n: int = 0) -> Any:
+    """J of order n; far out by its series in 1/x: SciPy rounds the phase x - pi/4 (A&S 9.2.5)."""
+    out = special(("j0", "j1")[n], x, x) if n < 2 else special("jv", x, float(n), x)
+    size = np.abs(x)
+    far = (size > 1e4) & (size < np.inf)
+    if not np.any(far):
+        return out
+    large = np.where(far, size, 1e4).astype(np.float64)
+    term: Any = np.ones_like(large)
+    parts: list[Any] = [0.0, 0.0]  # beside the cosine, and beside the sine
+    for k in range(8):
+        parts[k % 2] = parts[k % 2] + (1 - (k & 2)) * term
+        term = term * ((4 * n * n - (2 * k + 1) ** 2) / (8 * k + 8)) / large
+    waves = np.cos(large), np.sin(large)
+    for _ in range(n % 4):  # a quarter turn back
+        waves = waves[1], -waves[0]
+    found = parts[0] * (waves[0] + waves[1]) - parts[1] * (waves[1] - waves[0])
+    found = found / np.sqrt(np.pi) / np.sqrt(large) * (np.sign(x) if n % 2 else 1.0)
+    return np.where(far, found, out).astype(getattr(out, "dtype", found.dtype))[()]
+
+
 bessel_j: Operator = elementwise(
     "bessel_j",
-    lambda x, n=0: special(("j0", "j1")[n], x, x) if n < 2 else special("jv", x, float(n), x),
+    _waves,
     lambda x, n: 0.5 * ((-1.0 if n == 0 else 1.0) * bessel_j(x, abs(n - 1)) - bessel_j(x, n + 1)),
     doc="The Bessel function of the first kind, of whole order.",
     latex="J_{{n}}",
@@ -569,7 +592,7 @@ def _decay(x: Any, order: int = 0, n: int = 1, second: bool = False) -> Any:
 def _decay_slope(x: Any, order: int = 0, n: int = 1, second: bool = False) -> Any:
     """From 40 on the derivatives of the series in 1/x, whose terms do not cancel: DLMF 10.40."""
     wide = np.asarray(x, np.float64)
-    far = np.abs(wide) > 40.0
+    far = (wide if second else np.abs(wide)) > 40.0
     large = np.where(far, np.abs(wide), 40.0)
     term = math.sqrt(math.pi / 2.0 if second else 0.5 / math.pi) * (-1.0) ** n
     series = np.zeros_like(large)
@@ -597,7 +620,7 @@ def _bessel(name: str, kind: str, n: int, slope: Callable[..., Any], **facts: An
     found = "the formula" if n else "second derivative"
     return elementwise(
         name,
-        _one(name[-2:]),
+        _one(name) if name[0] == "i" else lambda x: _waves(x, n),
         slope,
         doc=f"The {kind} of order {n}.",
         kink=f"at {{0}} = 0: {found} divides by it (gradcli grad does not)",
@@ -634,11 +657,11 @@ i1e: Operator = elementwise(
 )
 bessel_j0 = _bessel(
     "bessel_j0", "Bessel function", 0, lambda x: -bessel_j1(x),
-    jax="", latex="J_{0}", refuses={"half complex": "bessel_j0_cpu"},
+    numpy="special.j0({0})", jax="", latex="J_{0}", refuses={"half complex": "bessel_j0_cpu"},
 )  # fmt: skip
 bessel_j1: Operator = _bessel(
     "bessel_j1", "Bessel function", 1, lambda x: 0.5 * (bessel_j0(x) - bessel_j(x, 2)),
-    jax="", latex="J_{1}", refuses={"half complex": "bessel_j1_cpu"},
+    numpy="special.j1({0})", jax="", latex="J_{1}", refuses={"half complex": "bessel_j1_cpu"},
 )  # fmt: skip
 
 

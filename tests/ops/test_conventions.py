@@ -744,6 +744,29 @@ def test_a_slice_scaled_down_moves_in_both_modes_where_its_square_leaves_the_flo
             np.testing.assert_allclose(mode(f)(x), mode(f)(x.float()), rtol=2e-3)
 
 
+def test_directions_of_vectors_whose_length_overflows():
+    F = torch.nn.functional
+    for dtype, most in ((torch.float64, 1.7e308), (torch.float32, 3e38), (torch.float16, 6e4)):
+        rows = torch.tensor([[1.0, -1.0, 0.5], [3.0, 4.0, 0.0]], dtype=dtype)
+        x = rows * torch.tensor([[most], [1.0]], dtype=dtype)
+        for f in (
+            lambda x: F.normalize(x, dim=1), lambda x: F.normalize(x, 1.0, 1),
+            lambda x: torch.vmap(lambda v: F.normalize(v, dim=0))(x),
+            lambda x: F.cosine_similarity(x, x[:, [2, 0, 1]]),
+        ):  # fmt: skip
+            np.testing.assert_allclose(f(x), f(rows), rtol=2e-3 if most == 6e4 else 1e-6)
+            moved = torch.func.jvp(f, (x,), (rows,))[1]
+            leaf = x.clone().requires_grad_()
+            (slope,) = torch.autograd.grad(f(leaf).sum(), leaf)
+            for found in (moved[0], slope[0]):  # of 1e-308, or so
+                np.testing.assert_allclose(found, np.zeros_like(found), atol=1e-3)
+            np.testing.assert_allclose(
+                slope[1], torch.func.grad(lambda x, f=f: f(x).sum())(rows)[1], rtol=1e-3
+            )
+    x = torch.tensor([[INF, 1.0]])
+    np.testing.assert_array_equal(F.normalize(x), [[NAN, 0.0]])
+
+
 def test_slopes_of_a_norm_of_low_order_beside_entries_of_other_sizes():
     for dtype, size, rtol in ((torch.float32, 1e30, 1e-5), (torch.float64, 1e200, 1e-12)):
         x = torch.tensor([1 / size, -1.0, size], dtype=dtype)

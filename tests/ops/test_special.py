@@ -121,6 +121,30 @@ def test_bessel_functions_to_third_order(x):
                 (out,) = gradcli.autograd.grad(out, leaf, create_graph=True)
 
 
+@family("x", (1.5e4, -3e9, 1e15, 1e20, 1.7e308))
+def test_bessel_functions_far_out_keep_their_phase(x):
+    leaf = gradcli.tensor(x, dtype=gradcli.float64, requires_grad=True)
+    with mpmath.workdps(340):
+        j = [mpmath.besselj(n, mpmath.mpf(x)) for n in range(4)]
+        wanted = {
+            "bessel_j0": (j[0], -j[1], (j[2] - j[0]) / 2),
+            "bessel_j1": (j[1], (j[0] - j[2]) / 2, (j[3] - 3 * j[1]) / 4),
+        }
+    for name, wants in wanted.items():
+        out = getattr(gradcli.special, name)(leaf)
+        for order, want in enumerate(wants):
+            assert out.item() == pytest.approx(float(want), rel=1e-12, abs=1e-12 / abs(x) ** 0.5)
+            if order < 2:
+                (out,) = gradcli.autograd.grad(out, leaf, create_graph=True)
+
+
+def test_scaled_bessel_functions_of_the_second_kind_have_no_slope_below_0():
+    for name in ("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"):
+        leaf = gradcli.tensor([-100.0, -3.0], requires_grad=True)
+        (slope,) = gradcli.autograd.grad(getattr(gradcli.special, name)(leaf).sum(), leaf)
+        assert slope.isnan().all()
+
+
 def test_derivatives_of_spherical_bessel_j0_keep_large_arguments_in_float32():
     for x in (10.0, 1e5, 3e7):
         found = OPERATORS["sinc_slope"](np.float32(x), n=2, unit=1.0)

@@ -29,6 +29,7 @@ from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.nn.padding import pad
+from gradcli.ops.comparison import all_finite
 from gradcli.ops.errors import (
     Fault,
     IndexFault,
@@ -116,6 +117,12 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 def normalize(input: Asked, p: float = 2.0, dim: Anything = 1, eps: float = 1e-12) -> Any:
     """Vectors along a dimension over their norm."""
     size = arithmetic.clamp_min(_O["norm"](input, p, dim, True), eps)
+    known = getattr(bottom(size), "array", None)
+    if known is not None and not all_finite(known):  # over an overflow the quotient would be 0
+        most = _O["amax"](abs(input), dim, True)
+        lost = (size == math.inf) & (most < math.inf)
+        input = input / _O["where"](lost, most, 1.0)
+        size = arithmetic.clamp_min(_O["norm"](input, p, dim, True), eps)
     return input / size
 
 

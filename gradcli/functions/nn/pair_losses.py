@@ -12,6 +12,7 @@ from gradcli.engine.record.composite import bottom, called, in_float32
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
+from gradcli.functions.nn.layers import normalize
 from gradcli.functions.nn.losses import chosen, reduced
 from gradcli.ops.comparison import all_finite
 from gradcli.ops.errors import bad_argument, bad_dtype, bad_shape, bad_value
@@ -135,8 +136,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         x1, x2 = broadcast_tensors(x1, x2)  # dim counts in the common shape
     if x1.dtype is float16:
         return in_float32(cosine_similarity, "SumBackward1", x1, x2, dim=dim, eps=eps)
-    sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]
-    return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
+    return _O["sum"](normalize(x1, 2, dim, eps) * normalize(x2, 2, dim, eps), dim)
 
 
 def _cosine(x1: Any, x2: Any) -> Any:
