@@ -22,7 +22,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.jit import loops, scalars
-from gradcli.jit.control import Scalar
+from gradcli.jit.control import Check, Scalar
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.grown import Grown
 from gradcli.jit.ir import Instruction, NotTraceable, Value
@@ -165,6 +165,7 @@ class Values:
         self.bound: set[Value] = set()  # tensors that have a name, or a place in a list
         self.placed: set[Value] = set()  # tensors that have a place in a list or a tuple
         self.sources: dict[Value, list[Any]] = {}  # of what joins values: those
+        self.unset: set[Value] = set()  # what stands for a variable that may not be set
         self.overwritten: set[Value] = set()
         self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
         self.pure = dict(_allowed(""))
@@ -192,6 +193,8 @@ class Values:
     def tensor(self, value: Any) -> Any:
         """What a tensor is computed with: a number as a float."""
         if value.__class__ is not PyNumber:
+            if value.__class__ is int and abs(value) >= 1 << 63:
+                raise NotTraceable("a whole number that no tensor takes")
             return value
         if value.kind in ("float", "mixed"):
             return value.value
@@ -261,7 +264,7 @@ class Values:
         short = [s or (v.__class__ in (int, bool) and abs(v) < SMALL)
                  for s, v in zip(small, (a, b), strict=True)]  # fmt: skip
         # A sum with a small number takes more turns than there are steps to become too large.
-        free = kind == "float" or op in ("//", "%") or (op in "+-" and any(short))
+        free = kind == "float" or op in ("//", "%") or (kind == "int" and op in "+-" and any(short))
         made = scalars.ARITHMETIC[op] if free else scalars.BOUNDED[op]
         return self.note(made, args, kind)
 
@@ -537,6 +540,9 @@ class Values:
             into.append(found)
             own = own and (value.__class__ is not Value or value in self.fresh)
         self.sources[out] = [v for v in values if v.__class__ is Value]
+        if any(v is None or (v.__class__ is Value and v in self.unset) for v in
+               (into[-1] for into in results)):  # fmt: skip
+            self.unset.add(out)
         outs.append(out)
         if head == "tensor":
             if own:
@@ -544,6 +550,18 @@ class Values:
                 self.bound.add(out)
             return out
         return PyNumber(out, spec[1])
+
+    def read(self, found: Any) -> Any:
+        """What a variable holds; where it is not set, the engine gives the error."""
+        stack = [found] if self.unset else []
+        while stack:
+            one = stack.pop()
+            if one.__class__ in (list, tuple):
+                stack += one
+            value = one.value if one.__class__ is PyNumber else one
+            if value.__class__ is Value and value in self.unset:
+                self.trace.tape.append(Check(self.note(scalars.IS_SET, (value,), "bool").value))
+        return found
 
     def written(self, held: Value, index: Any, value: Any) -> Value:
         """What a tensor is after ``x[index] = value``: a new value."""
