@@ -200,6 +200,14 @@ class Values:
             return value.value
         return self.note(scalars.AS_FLOAT, (value.value,), "float").value
 
+    def tensors(self, values: Sequence[Any]) -> list[Any]:
+        """What an operator computes with. Raises NotTraceable for truths with whole numbers, which
+        give whole ones."""
+        truths = any(v.__class__ is Value and v.dtype not in FLOATS for v in values)
+        if truths and any(v.__class__ is PyNumber and v.kind != "float" for v in values):
+            raise NotTraceable("truths computed with whole numbers")
+        return [self.tensor(v) for v in values]
+
     def bind(self, value: Any) -> Any:
         """A value that is about to get a second name."""
         if value.__class__ is Value:
@@ -238,7 +246,7 @@ class Values:
                     raise NotTraceable("a tensor computed with a list or a text")
             if op == "@" and PyNumber in kinds:
                 raise NotTraceable("a product of a number")
-            return self.computed(_OF_TENSORS[op](self.tensor(a), self.tensor(b)))
+            return self.computed(_OF_TENSORS[op](*self.tensors((a, b))))
         if PyNumber not in kinds:
             return _KNOWN[op](a, b)
         if any(isinstance(v, Tensor) for v in (a, b)):
@@ -416,7 +424,7 @@ class Values:
         if tensors:
             if op is None or not op.entrywise or len(args) != op.arity:
                 raise NotTraceable("a number among the arguments of such a function")
-            return self.computed(op(*(self.tensor(self.lifted(a)) for a in args)))
+            return self.computed(op(*self.tensors([self.lifted(a) for a in args])))
         (first, *rest) = args
         if target is known["abs"] and not rest:
             return self.note(scalars.ABSOLUTE, (first.value,), "int" if first.kind == "bool" else
