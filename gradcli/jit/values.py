@@ -114,6 +114,8 @@ class Notes(Trace):
     def apply(
         self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
     ) -> Value:
+        if any(a.__class__ is int and abs(a) >= 1 << 63 for a in args):
+            raise NotTraceable("a whole number that no tensor takes")
         out = super().apply(op, args, params, recorded)
         assert out.source is not None
         for a in out.source.args:
@@ -193,8 +195,6 @@ class Values:
     def tensor(self, value: Any) -> Any:
         """What a tensor is computed with: a number as a float."""
         if value.__class__ is not PyNumber:
-            if value.__class__ is int and abs(value) >= 1 << 63:
-                raise NotTraceable("a whole number that no tensor takes")
             return value
         if value.kind in ("float", "mixed"):
             return value.value

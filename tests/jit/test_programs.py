@@ -357,6 +357,7 @@ def test_twenty_thousand_random_programs_agree():
         ("int(k) * 2", "whole number"),
         ("n = int(k)\n((k > 0) - n) % 2 * k", "truths computed with whole numbers"),
         ("k * int(1e300)", "a whole number that no tensor takes"),
+        ("min(k, int(1e300))", "a whole number that no tensor takes"),
         ("if k > 99:\n    f = sin\nf(k)", "not set on every way"),
         (
             "for i in range(3):\n    if k > 99:\n        f = [k, sin]\nf[1](k)",
