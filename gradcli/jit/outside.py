@@ -213,11 +213,13 @@ class Outside:
                 held = scope[name]
                 self.read[key, name] = scope.get, held
                 if isinstance(held, types.ModuleType):
-                    known = not _lasts(held.__name__)
+                    look = _lasts(held.__name__)
                 else:
-                    known = _lasts(getattr(held, "__module__", None) or "gradcli")
-                if not known or id(held) in _TEXTS:
+                    look = not _lasts(getattr(held, "__module__", None) or "gradcli")
+                if look or id(held) in _TEXTS:
                     self._note(held)
+                if look and key == id(Tensor):  # a traced value has the library's
+                    self.reason = f"a user's {name} of tensors"
 
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""
