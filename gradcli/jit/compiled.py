@@ -317,7 +317,7 @@ class Compiled:
         try:
             within = Transform(self.function, records=what == "jvp")  # as the engine's own is
             # What NumPy warns of, or raises, in the function it is to tell of in every run.
-            told = np.errstate(all="raise", under="ignore")
+            told = np.errstate(all="raise")
             with told, no_collection(), transforming(within):
                 entry = _compiled(self.function, what, arrays)
             if transformed.shown > shown:

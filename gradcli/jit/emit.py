@@ -294,7 +294,7 @@ class Emitter:
             text = _index_text(ins.params["index"])
             if text is not None and (out.shape or scalar_kind(out)):
                 return f"{words[0]}[{text}]"
-        if op.name == "scatter" and out.dtype is x.dtype:
+        if op.name == "scatter" and out.dtype is x.dtype and out.shape:
             text = _index_text(ins.params["index"])
             if text is not None and out.dtype.quick:
                 name, dtype = self.names[out], self.bind(out.dtype.name, out.dtype.numpy)

@@ -29,7 +29,7 @@ from gradcli.jit.control import Block, Branch, Check, Loop, Step, Structured
 from gradcli.jit.grown import Grown
 from gradcli.jit.ir import NotTraceable, Value
 from gradcli.jit.iteration import UNROLLED, ByTurn, Range, by_turn
-from gradcli.jit.specs import UNSET, PyNumber, is_narrow, joined_type, widened
+from gradcli.jit.specs import UNSET, PyNumber, is_narrow, joined_type, optional, widened
 from gradcli.jit.trace import NO_RANDOM
 from gradcli.jit.values import TENSOR_READ, Closure, Frame, Lost, Region, Values, is_dynamic
 from gradcli.language.compile.resolve import Checked
@@ -234,7 +234,7 @@ class _Lowerer:
                 found = frame.names[name]
                 if found.__class__ is Lost:
                     raise NotTraceable(found.why)
-                return found
+                return self.values.read(found)
             if name in frame.local:
                 raise NotTraceable(f"{name}, which is not set on every way")
             frame = frame.parent
@@ -512,7 +512,7 @@ class _Lowerer:
         if target.body.__class__ is tuple:
             self.frame.names["<returned>"] = False
             yield self.block(list(target.body))
-            found = self.frame.names.get("<return>")
+            found = self.values.read(self.frame.names.get("<return>"))
         else:
             found = yield target.body
         self.calls.pop()
@@ -802,7 +802,7 @@ class _Lowerer:
                 continue
             made, results = [], [[], []]
             try:
-                spec = widened(self.values.spec(end))
+                spec = optional(self.values.spec(end))
                 value = self.values.join(spec, [end, UNSET], made, results)
             except NotTraceable as why:
                 after[name] = Lost(str(why))

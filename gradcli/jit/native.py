@@ -58,6 +58,9 @@ define internal i32 @poll() noinline cold {
   ret i32 %raised
 }"""
 
+LARGE = 1 << 18
+"""Lines of a text times stacks (and a few) from which LLVM takes seconds, which nothing ends."""
+
 Register = tuple[str, str]
 """A kind (d, i or b) and what stands for the value in the text."""
 
@@ -268,6 +271,12 @@ class Writer:
             self.leave(self.computed(f"fcmp oeq double {y}, {_double(0.0)}"), 1)
             return "d", self.computed(f"fdiv double {x}, {y}")
         kind, x, y = self.alike(a, b)
+        if op is ast.Mult and kind == "i":  # of two below 2**53: it may turn round past 2**63
+            symbol = "@llvm.smul.with.overflow.i64"
+            self.called.add(f"declare {{i64, i1}} {symbol}(i64, i64)")
+            both = self.computed(f"call {{i64, i1}} {symbol}(i64 {x}, i64 {y})")
+            self.leave(self.computed(f"extractvalue {{i64, i1}} {both}, 1"), 1)
+            return "i", self.computed(f"extractvalue {{i64, i1}} {both}, 0")
         if op in (ast.Add, ast.Sub, ast.Mult):
             sign = op.__name__[:3].lower()  # as LLVM calls it
             word = f"f{sign} double" if kind == "d" else f"{sign} i64"
@@ -312,7 +321,10 @@ class Writer:
             kind = "d" if name == "float" else "b"
             return kind, self.cast(first, kind)
         if name == "bounded":
-            return first if first[0] == "d" else ("i", self.bounded(self.cast(first, "i")))
+            if first[0] != "d":
+                return "i", self.bounded(self.cast(first, "i"))
+            self.bound(first[1], "ole", float(EXACT))  # it stands for a whole number, or may
+            return first
         if name == "whole" and first[0] == "d":
             self.bound(first[1], "ole", float(EXACT))
             return "i", self.computed(f"fptosi double {first[1]} to i64")
@@ -545,6 +557,8 @@ class Writer:
             place = self.computed(f"getelementptr double, ptr %given, i64 {i}")
             self.store(v, ("d", self.computed(f"load double, ptr {place}")))
         self.block(program.block)
+        if len(self.lines) * (32 + len(self.stacks)) > LARGE:
+            raise NotNative("more lines and stacks than are quick to compile")
         for i, v in enumerate(program.block.results):
             word = self.cast(self.operand(v), "d")
             place = self.computed(f"getelementptr double, ptr %found, i64 {i}")

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import builtins
 import dis
+import operator
 import sys
 import types
 from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -48,7 +50,9 @@ _TELLING = frozenset((
     "seterr", "seterrcall", "set_printoptions", "flags",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
-_TEXTS = frozenset(map(id, (str, repr, ascii, np.array_str, np.array_repr, np.array2string)))
+_TEXTS = frozenset(map(id, (
+    str, repr, ascii, np.array_str, np.array_repr, np.array2string, operator.mod, operator.imod,
+)))  # fmt: skip
 """What writes an array of NumPy's as its print options say."""
 _WRITES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
 _MAKING = frozenset(("__init__", "__new__", "__post_init__"))
@@ -99,7 +103,7 @@ class Outside:
         """Why the function cannot stand as it was traced; empty where it can."""
         self._seen: dict[int, Any] = {}
         self._kept: list[Any] = []  # what is known by id, so that no other gets that
-        self._stack: list[Any] = [function]
+        self._stack: list[Any] = [function, Tensor]
         self._words: set[str] = set()
         scopes: list[Any] = []
         while self._stack and len(self._seen) < _MANY:
@@ -113,21 +117,24 @@ class Outside:
                 elif isinstance(thing, types.BuiltinFunctionType):
                     self._call(thing)
                 elif isinstance(thing, type):
-                    scopes += [c for c in thing.__mro__ if is_own(c)]
+                    scopes += thing.__mro__
                     self._stack.append(type(thing))
                     if any("register_forward_hook" in vars(c) for c in thing.__mro__):
                         self._of_all_modules()
                 elif isinstance(thing, types.ModuleType):
                     self._stack.append(type(thing))
-                    if thing.__name__ not in sys.stdlib_module_names:
-                        scopes += [] if _lasts(thing.__name__) else [thing]
-                    elif not _lasts(thing.__name__):
+                    if _lasts(thing.__name__) or thing.__name__ not in sys.stdlib_module_names:
+                        scopes.append(thing)
+                    else:
                         self.reason = f"the module {thing.__name__}, whose answers may change"
                 else:
                     self._hold(thing)
             if not self._stack:  # what is looked up in the end, by all the names that were found
                 for scope in scopes:
                     held = vars(scope)
+                    if not is_own(scope):
+                        self._guard(held, id(scope))
+                        continue
                     self._look_up(held, id(scope), {*self._words, "__getattr__"})
                     # A new name may hide one of a class above.
                     self.names.append((held, [*held]))
@@ -173,6 +180,10 @@ class Outside:
             self.read[id(f), name] = partial(getattr, f), getattr(f, name)
         self._stack += [part for part in (f.__defaults__, f.__kwdefaults__, vars(f)) if part]
         words = [name for code in codes_of(f.__code__) for name in code.co_names]
+        for name in {name for code in codes_of(f.__code__) for name in _imports(code)}:
+            if (module := sys.modules.get(name)) is not None:
+                self.read[id(sys.modules), name] = sys.modules.get, module
+                self._note(module)
         self._stack += [str for code in codes_of(f.__code__) if _formats(code)]
         does = next((why for code in codes_of(f.__code__) for why in _does(code, f.__code__)), "")
         called = (f"a call of {name}" for name in words if name in _TELLING)
@@ -193,6 +204,22 @@ class Outside:
                 self._note(held)
                 if name == "__exit__":
                     self.reason = "a with block that may catch errors"
+
+    def _guard(self, scope: Any, key: int) -> None:
+        """Note what a lasting module or class has under the names that the code says. Somebody may
+        put another thing in the place of it, which alone is looked into."""
+        for name in self._words | {"forward", "__call__"}:
+            if name in scope and (key, name) not in self.read:
+                held = scope[name]
+                self.read[key, name] = scope.get, held
+                if isinstance(held, types.ModuleType):
+                    look = _lasts(held.__name__)
+                else:
+                    look = not _lasts(getattr(held, "__module__", None) or "gradcli")
+                if look or id(held) in _TEXTS:
+                    self._note(held)
+                if look and key == id(Tensor):  # a traced value has the library's
+                    self.reason = f"a user's {name} of tensors"
 
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""
@@ -370,9 +397,11 @@ def _lasts(module: Any) -> bool:
     return known and module != "numpy.random"
 
 
-def is_own(cls: type) -> bool:
-    """Whether a class is a user's: made by a function of Python's, it may be said to be of that
-    one's module, where it does not stand."""
+def is_own(cls: Any) -> bool:
+    """Whether a module or a class is a user's: a class that is made by a function of Python's may
+    be said to be of that one's module, where it does not stand."""
+    if isinstance(cls, types.ModuleType):
+        return not _lasts(cls.__name__)
     if not _lasts(cls.__module__):
         return True
     made = cls.__flags__ & _HEAP and cls.__module__.partition(".")[0] not in ("gradcli", "numpy")
@@ -401,6 +430,13 @@ def _does(code: types.CodeType, whole: types.CodeType) -> list[str]:
         ):
             found.append(f"a write to {name}")
     return found
+
+
+@lru_cache(maxsize=4096)
+def _imports(code: types.CodeType) -> list[str]:
+    """The modules that ``code`` imports, each with those around it."""
+    names = [s.argval for s in dis.get_instructions(code) if s.opname == "IMPORT_NAME"]
+    return [part for name in names for part in accumulate(name.split("."), "{}.{}".format)]
 
 
 @lru_cache(maxsize=4096)

@@ -74,6 +74,7 @@ SMALLEST = Scalar("min", "min({0}, {1})", True)
 FLOAT = Scalar("float", "float({0})")
 INT = Scalar("int", "whole({0})", True, True)
 BOOL = Scalar("bool", "bool({0})", True)
+IS_SET = Scalar("is set", "{0} is not None")
 ITEM = Scalar("item", "{0}")
 AS_FLOAT = Scalar("as float", "{0}")
 """A whole number where a tensor is computed with it: Python's float operations take it."""

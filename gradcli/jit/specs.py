@@ -54,14 +54,25 @@ def widened(spec: tuple) -> tuple:
     return spec
 
 
+def optional(spec: tuple) -> tuple:
+    """The type of a variable that is not set on every way. Raises NotTraceable for what no run
+    carries, such as a function or a text."""
+    stack = [spec]
+    while stack:
+        head, *parts = stack.pop()
+        if head == "same":
+            raise NotTraceable("a variable that is not set on every way")
+        stack += parts if head in (list, tuple) else []
+    return widened(spec)
+
+
 def joined_type(a: tuple, b: tuple) -> tuple:
     """The type that values of two types have together. Raises NotTraceable."""
     if a == b:
         return a
-    if a[0] == "same" and a[2] is UNSET:
-        return widened(b)
-    if b[0] == "same" and b[2] is UNSET:
-        return widened(a)
+    for one, other in ((a, b), (b, a)):
+        if one[0] == "same" and one[2] is UNSET:
+            return optional(other)
     if a[0] in (list, tuple) and b[0] is a[0] and len(a) == len(b):
         return (a[0], *(joined_type(x, y) for x, y in zip(a[1:], b[1:], strict=True)))
     if "same" in (a[0], b[0]) or a[0] in (list, tuple) or b[0] in (list, tuple):

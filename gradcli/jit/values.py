@@ -22,7 +22,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.jit import loops, scalars
-from gradcli.jit.control import Scalar
+from gradcli.jit.control import Check, Scalar
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.grown import Grown
 from gradcli.jit.ir import Instruction, NotTraceable, Value
@@ -114,6 +114,8 @@ class Notes(Trace):
     def apply(
         self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
     ) -> Value:
+        if any(a.__class__ is int and abs(a) >= 1 << 63 for a in args):
+            raise NotTraceable("a whole number that no tensor takes")
         out = super().apply(op, args, params, recorded)
         assert out.source is not None
         for a in out.source.args:
@@ -165,6 +167,7 @@ class Values:
         self.bound: set[Value] = set()  # tensors that have a name, or a place in a list
         self.placed: set[Value] = set()  # tensors that have a place in a list or a tuple
         self.sources: dict[Value, list[Any]] = {}  # of what joins values: those
+        self.unset: set[Value] = set()  # what stands for a variable that may not be set
         self.overwritten: set[Value] = set()
         self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
         self.pure = dict(_allowed(""))
@@ -196,6 +199,14 @@ class Values:
         if value.kind in ("float", "mixed"):
             return value.value
         return self.note(scalars.AS_FLOAT, (value.value,), "float").value
+
+    def tensors(self, values: Sequence[Any]) -> list[Any]:
+        """What an operator computes with. Raises NotTraceable for truths with whole numbers, which
+        give whole ones."""
+        truths = any(v.__class__ is Value and v.dtype not in FLOATS for v in values)
+        if truths and any(v.__class__ is PyNumber and v.kind != "float" for v in values):
+            raise NotTraceable("truths computed with whole numbers")
+        return [self.tensor(v) for v in values]
 
     def bind(self, value: Any) -> Any:
         """A value that is about to get a second name."""
@@ -235,7 +246,7 @@ class Values:
                     raise NotTraceable("a tensor computed with a list or a text")
             if op == "@" and PyNumber in kinds:
                 raise NotTraceable("a product of a number")
-            return self.computed(_OF_TENSORS[op](self.tensor(a), self.tensor(b)))
+            return self.computed(_OF_TENSORS[op](*self.tensors((a, b))))
         if PyNumber not in kinds:
             return _KNOWN[op](a, b)
         if any(isinstance(v, Tensor) for v in (a, b)):
@@ -261,7 +272,7 @@ class Values:
         short = [s or (v.__class__ in (int, bool) and abs(v) < SMALL)
                  for s, v in zip(small, (a, b), strict=True)]  # fmt: skip
         # A sum with a small number takes more turns than there are steps to become too large.
-        free = kind == "float" or op in ("//", "%") or (op in "+-" and any(short))
+        free = kind == "float" or op in ("//", "%") or (kind == "int" and op in "+-" and any(short))
         made = scalars.ARITHMETIC[op] if free else scalars.BOUNDED[op]
         return self.note(made, args, kind)
 
@@ -416,7 +427,7 @@ class Values:
         if tensors:
             if op is None or not op.entrywise or len(args) != op.arity:
                 raise NotTraceable("a number among the arguments of such a function")
-            return self.computed(op(*(self.tensor(self.lifted(a)) for a in args)))
+            return self.computed(op(*self.tensors([self.lifted(a) for a in args])))
         (first, *rest) = args
         if target is known["abs"] and not rest:
             return self.note(scalars.ABSOLUTE, (first.value,), "int" if first.kind == "bool" else
@@ -540,6 +551,9 @@ class Values:
             into.append(found)
             own = own and (value.__class__ is not Value or value in self.fresh)
         self.sources[out] = [v for v in values if v.__class__ is Value]
+        if any(v is None or (v.__class__ is Value and v in self.unset) for v in
+               (into[-1] for into in results)):  # fmt: skip
+            self.unset.add(out)
         outs.append(out)
         if head == "tensor":
             if own:
@@ -547,6 +561,18 @@ class Values:
                 self.bound.add(out)
             return out
         return PyNumber(out, spec[1])
+
+    def read(self, found: Any) -> Any:
+        """What a variable holds; where it is not set, the engine gives the error."""
+        stack = [found] if self.unset else []
+        while stack:
+            one = stack.pop()
+            if one.__class__ in (list, tuple):
+                stack += one
+            value = one.value if one.__class__ is PyNumber else one
+            if value.__class__ is Value and value in self.unset:
+                self.trace.tape.append(Check(self.note(scalars.IS_SET, (value,), "bool").value))
+        return found
 
     def written(self, held: Value, index: Any, value: Any) -> Value:
         """What a tensor is after ``x[index] = value``: a new value."""

@@ -248,6 +248,17 @@ def test_powers_that_are_roots_are_the_engines():
     assert gradcli.compile(lambda x: x**0.5).value_and_grad(-0.0) == (0.0, (-np.inf,))
 
 
+@pytest.mark.parametrize("index", [(..., None), (None, ...), (..., None, None), (), True])
+def test_indices_of_a_single_number(index):
+    c = gradcli.compile(lambda x: (x[index] ** 3).sum() + (x * x)[index].mean())
+    for what, name in (("gradient", "value_and_grad"), ("hessian", "hessian")):
+        want = flatten(eager.RUN[what](c.function, [1.5], False))[0]
+        for _ in range(3):
+            found = flatten(getattr(c, name)(1.5))[0]
+            np.testing.assert_allclose(found, want, rtol=1e-12)
+        assert "return" in c.code(1.5, of=what)
+
+
 def test_numpy_says_nothing_of_generated_code():
     x = np.array([-np.inf, -np.inf])
     with warnings.catch_warnings():

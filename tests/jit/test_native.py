@@ -92,6 +92,8 @@ def test_what_goes_wrong_ends_the_run():
         ("s = k\nfor i in range(5):\n    s = s / (i - 3)\ns", "1/0"),
         ("s = k\nfor i in range(600):\n    s = exp(s)\ns", "overflow"),
         ("n = 1\nfor i in range(90):\n    n = n * 2\nk * n", "a large whole number"),
+        ("n = 1\nfor i in range(3):\n    n = n * 4294967296\nk * n", "2**64, which is 0 there"),
+        ("n = max(1, 0.5)\nfor i in range(50):\n    n = n * 3\nk * n", "as it is no float"),
         ("s = k\nwhile s > 0:\n    s = s + 1\ns", "steps"),
     ):
         generated, args = made(text, k=1.5)
@@ -100,6 +102,14 @@ def test_what_goes_wrong_ends_the_run():
     native = Native(generated.program, generated.pairs)
     assert native.run(args, 200_000, 500_000) is None  # 800 kB of saved values
     assert native.run(args, 200_000, 4_000_000) is not None
+
+
+def test_what_is_slow_to_compile_stays_generated():
+    sides = "    if s > {0}:\n        s = s / 3\n    else:\n        n = n * 3 % 7\n"
+    turns = "".join(map(sides.format, range(80)))
+    generated, _ = made(f"n = 1\ns = k\nfor i in range(10):\n{turns}s * n", k=0.5)
+    with pytest.raises(NotTraceable, match="quick to compile"):
+        Native(generated.program, generated.pairs)
 
 
 def test_a_signal_ends_it():

@@ -13,6 +13,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import math
 import operator
 import random
 import threading
@@ -181,8 +182,11 @@ def test_tangents_where_nothing_is_recorded():
 
 @pytest.mark.parametrize(
     ("library", "text"),
-    [(gradcli, str), (np, str), (np, lambda w: f"{w}"), (np, lambda w: "%s" % w)],  # noqa: UP031
-)
+    [
+        (gradcli, str), (np, str), (np, lambda w: f"{w}"), (np, lambda w: "%s" % w),  # noqa: UP031
+        (np, lambda w: operator.mod("%s", w)), (np, lambda w: np.array2string(w)),
+    ],
+)  # fmt: skip
 def test_texts_by_the_options_in_force(library, text):
     weight = (library.ones(1) / 3).astype("float64") if library is np else gradcli.ones(1) / 3
     c, of = gradcli.compile(lambda x: x * len(text(weight))), eager.RUN["value"]
@@ -214,12 +218,16 @@ def test_what_is_set_for_all_of_numpy_is_set_in_every_run():
         np.set_printoptions(precision=precision)
 
 
-def test_what_numpy_raises_where_it_is_asked_to():
-    scale = np.zeros(1)
-    c = gradcli.compile(lambda x: x * float(np.minimum(1 / scale, 2.0)[0]))
-    with np.errstate(divide="ignore"):
+@pytest.mark.parametrize(
+    ("kind", "scale", "other"), [("divide", 0.0, 1.0), ("under", 1e-300, 1e-300)]
+)
+def test_what_numpy_raises_where_it_is_asked_to(kind, scale, other):
+    of = np.divide if kind == "divide" else np.multiply  # what the function's own NumPy meets
+    given = np.full(1, other), np.full(1, scale)
+    c = gradcli.compile(lambda x: x * float(np.minimum(2.0 + of(*given), 2.0)[0]))
+    with np.errstate(all="ignore"):
         assert [c(1.5) for _ in range(3)] == [3.0] * 3
-    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+    with np.errstate(**{kind: "raise"}), pytest.raises(FloatingPointError):
         c(1.5)
 
 
@@ -452,6 +460,40 @@ def test_what_stands_among_the_builtins(monkeypatch):
     assert [c(1.5) for _ in range(3)] == [3.0] * 3
     monkeypatch.setattr(builtins, "of_all", 4.0)
     assert c(1.5) == 6.0
+
+
+def _imported(x):
+    from gradcli.nn import functional
+
+    return functional.relu(x)
+
+
+_LINEAR = gradcli.nn.Linear(1, 1, dtype=gradcli.float64)
+
+
+@pytest.mark.parametrize(
+    ("function", "held", "name"),
+    [
+        (lambda x: gradcli.sin(x), gradcli, "sin"),
+        (lambda x: gradcli.nn.functional.relu(x), gradcli.nn.functional, "relu"),
+        (_imported, gradcli.nn.functional, "relu"),
+        (lambda x: x.sin(), gradcli.Tensor, "sin"),
+        (lambda x: x * math.exp(0.5), math, "exp"),
+        (lambda x: x * np.exp(0.5), np, "exp"),
+        (lambda x: functools.reduce(operator.mul, [x, x]), operator, "mul"),
+        (lambda x: _LINEAR(x.reshape(1)).sum(), gradcli.nn.Linear, "forward"),
+    ],
+)
+def test_another_function_in_the_place_of_a_librarys(function, held, name, monkeypatch):
+    c, scale = gradcli.compile(function), [3.0]
+    before = [c.value_and_grad(1.5) for _ in range(3)]
+    assert c._outside.entries and None not in c._outside.entries.values()
+    with monkeypatch.context() as patch:
+        patch.setattr(held, name, lambda *given: given[-1] * scale[0])
+        of = functools.partial(eager.RUN["gradient"], eager.with_tensors(function), [1.5], False)
+        for scale[0] in (3.0, 4.0, 4.0, 5.0):
+            assert c.value_and_grad(1.5) == of() != before[0]
+    assert c.value_and_grad(1.5) == before[0]
 
 
 @pytest.mark.parametrize(

@@ -347,7 +347,7 @@ def test_twenty_thousand_random_programs_agree():
         (
             "for j in range(3):\n    y = [k*j]\n    while len(y) < 9:\n        y.append(y[-1])\n"
             "sum(y)",
-            "a block that has ended",
+            "not set on every way",
         ),
         ("y = [k]\nfor i in range(300):\n    y.append(k)\nsum(y[1:3])", "such items of a list"),
         (
@@ -355,6 +355,14 @@ def test_twenty_thousand_random_programs_agree():
             "may have",
         ),
         ("int(k) * 2", "whole number"),
+        ("n = int(k)\n((k > 0) - n) % 2 * k", "truths computed with whole numbers"),
+        ("k * int(1e300)", "a whole number that no tensor takes"),
+        ("min(k, int(1e300))", "a whole number that no tensor takes"),
+        ("if k > 99:\n    f = sin\nf(k)", "not set on every way"),
+        (
+            "for i in range(3):\n    if k > 99:\n        f = [k, sin]\nf[1](k)",
+            "not set on every way",
+        ),
         ("p = 1\nif k > 5:\n    p = [k]\np", "depends on nothing|one thing or another"),
     ],
 )
@@ -381,6 +389,14 @@ def test_the_reason_has_its_place():
         "n = 1\nfor i in range(90):\n    n = n * 2\nk * n",
         "for i in range(int(k) - 9):\n    z = k * i\nz",
         "if k > 99:\n    z = k\nz * z",
+        # A variable that is not set is nowhere None, which equals nothing and is no truth.
+        "if k > 99:\n    z = k\n(2 if z == 1 else 3) * k",
+        "if k > 99:\n    z = k > 100\n(2 if not z else 3) * k",
+        "if k > 99:\n    z = k\nwhere(k > 0, k, z)",
+        "if k > 99:\n    z = 1\nz\nk * k",
+        "for i in range(3):\n    if k > 99:\n        z = [k, i]\nw = z\nk * k",
+        "for i in range(3):\n    if i == 1:\n        z = i\n(2 if z == 1 else 3) * k",
+        "def f(u):\n    if u > 99:\n        return u\n(2 if f(k) == 1 else 3) * k",
         "w[int(k) + 7] * k",
         "s = k\nwhile s > 0:\n    s = s + 1\ns",
         "t = -2.0\nfor i in range(2):\n    t = t ** 0.5\nk * 1.0",
