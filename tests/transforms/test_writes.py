@@ -421,6 +421,20 @@ def test_a_detached_twin_of_what_became_a_batch_is_not_written_to(detached):
             vmap(lambda x, inner=inner: inner(f)(row, x))(point()[None])
 
 
+@family("data", [lambda y: y.data, lambda y: y[1:].data])
+def test_a_write_that_data_of_the_target_could_not_follow_is_refused(data):
+    def f(x):
+        y = torch.zeros(3)
+        d = data(y)
+        y.add_(x)
+        return (d * x[-1]).sum()
+
+    same(jvp(f, (point(),), (T,))[1], data(point()).sum() * T[-1])
+    for nested in (grad(f), lambda x: jvp(f, (x,), (T,))[1]):
+        with pytest.raises(RuntimeError, match="write to a clone"):
+            jvp(nested, (point(),), (T,))
+
+
 def test_a_write_to_what_is_one_for_all_directions_is_to_the_tangents_of_each():
     def written(x):
         with torch.no_grad():
