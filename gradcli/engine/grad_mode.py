@@ -13,6 +13,7 @@ import itertools
 import operator
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -230,6 +231,8 @@ class _Modes:
         """So many more ask for marks."""
         with _counting:
             self.marking += more
+            if self.marking == self.inferring:  # no transform is running
+                _made.clear()
 
 
 mode = _Modes()
@@ -262,8 +265,6 @@ class Transform:
         self.ends: set[Any] = set()
         self.begun = transformed.number()
         self.since: Any = self.begun if records else None
-        if not transformed.by:
-            transformed.made.clear()
         self.lifted: set[int] = set()
 
     def made(self, node: Any) -> bool:
@@ -295,8 +296,6 @@ class _Transformed(threading.local):
         self.by: list[Transform] = []
         own = itertools.repeat(_next_thread())
         self.number = map(operator.add, _numbers, own).__next__  # inside those with ``since``
-        # Marks of what was made inside transforms: by id, when the innermost of then had begun.
-        self.made: dict[int, int] = {}
         self.turns: frozenset[Any] = frozenset()  # the locks that it holds of modules
         self.dual: dict[int, int] = {}  # the levels of ``forward_ad`` that are on
         # Levels whose tangents are recorded, whatever the mode, and whether it mattered.
@@ -305,6 +304,22 @@ class _Transformed(threading.local):
 
 transformed = _Transformed()
 of_transforms.append(transformed)
+_made: dict[int, tuple[weakref.ref[Any], int]] = {}
+"""Marks of what was made inside the transforms that are running, in any thread: by id, the tensor,
+for another one may have its id later, and when the innermost of then had begun."""
+
+
+def mark_made(tensor: Any, begun: int | None = None) -> None:
+    """Mark a tensor as made inside the innermost transform, or the one that had ``begun`` then."""
+    _made[id(tensor)] = weakref.ref(tensor), transformed.by[-1].begun if begun is None else begun
+
+
+def made_in(tensor: Any) -> int | None:
+    """When the transform had begun that a tensor is marked as made in."""
+    of, begun = _made.get(id(tensor), (None, None))
+    return begun if of is not None and of() is tensor else None
+
+
 pushing: dict[int, int] = {}
 """The levels of tangents that are on, in any thread, and how often: once by itself, and once for
 each second run of what was computed there."""

@@ -35,7 +35,14 @@ from gradcli.transforms.batch_rules import rule_of
 from gradcli.transforms.dual import data_within
 from gradcli.transforms.func_checks import drawn
 from gradcli.transforms.levels import running
-from gradcli.transforms.memory import movable, moved, note_promoted, show_written, zeros_beside
+from gradcli.transforms.memory import (
+    leave,
+    movable,
+    moved,
+    note_promoted,
+    show_written,
+    zeros_beside,
+)
 from gradcli.transforms.reverse import gradients
 from gradcli.transforms.tracer import (
     Layer,
@@ -342,6 +349,7 @@ class Batched(Layer):
                 member.aliases = aliases
                 aliases.note(member)
                 note_promoted(member, was, level)
+                leave(was)
             aliases.shown = [*zip(batches, before, strict=True)]
             return
         said = "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a"

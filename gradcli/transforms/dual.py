@@ -253,23 +253,31 @@ class Dual(Layer):
         with self.recorded([self.primal]):
             store(self.tangent, tangent)
 
-    def admit(self, target: Any) -> None:
+    def admit(self, target: Any, data: Any = None) -> None:
         """Make a dual of ``target`` and of all that shares its memory, with tangents of zero.
 
         The objects stay the same, so that every name for one of them has the tangent:
 
             y = zeros(2); v = y[1:]; v += d     v and y are duals of d's level
+
+        Raises RuntimeFault (E0412) where there is ``.data`` of them, but for the ``data`` that is
+        written to: a transform inside of the level made it, and it would have the tangent too.
         """
         members = movable(target, self)
         level = self.__gradcli_rank__
         tangents = zeros_beside(members, self.tangent)
         aliases = References()
         outer = getattr(memory.memory_of(target).meta, "outer", None)
-        if outer is not None and not self._innermost():  # of ``.data``: what that is of has one too
+        inside = not self._innermost()
+        metas = (t.meta for member in members for t in tensors_of(member)) if inside else ()
+        shown = (v for m in metas for v in References(getattr(m, "shown", ())).alive())
+        if any(v is not data for v in shown):
+            raise memory.no_data("what there is `.data` of")
+        if outer is not None and inside:  # of ``.data``: what that is of has one too
             if len(members) > 1 or isinstance(target, Layer):
                 raise memory.no_data("a view of `.data`")
             if not is_dual(outer, level):
-                self.admit(outer)
+                self.admit(outer, target)
             tangents = [data_within(outer.tangent, made_by(None))]
         for member, primal, tangent in zip(members, moved(members), tangents, strict=True):
             member.__class__ = Dual

@@ -16,20 +16,28 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.grad_mode import enable_grad, end_pushing, transformed
+from gradcli.engine.grad_mode import enable_grad, end_pushing, made_in, mark_made
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import bottom
 from gradcli.engine.record.inplace import check_writable, share_memory, views_of
 from gradcli.engine.tensor.conj_view import ConjView
 from gradcli.engine.tensor.stale_view import StaleConjView, StaleView, place_of
-from gradcli.engine.tensor.storage import References, Slots
+from gradcli.engine.tensor.storage import References, Slots, Version
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import running
-from gradcli.transforms.tracer import Layer, chain_of, memory_of, operands_of, rank_of, store
+from gradcli.transforms.tracer import (
+    Layer,
+    chain_of,
+    memory_of,
+    operands_of,
+    rank_of,
+    store,
+    tensors_of,
+)
 
 ROOT = "_gradcli_root"
 """Attribute of a view: the dual that it is a view of."""
@@ -143,8 +151,8 @@ def moved(members: Sequence[Any]) -> list:
     new = {id(member): copy_slots(member, _new(member.__class__)) for member in members}
     aliases = References.of(*new.values())
     for old, value in zip(members, new.values(), strict=True):
-        if id(old) in transformed.made:
-            transformed.made[id(value)] = transformed.made[id(old)]
+        if (begun := made_in(old)) is not None:
+            mark_made(value, begun)
         if isinstance(old, Layer):
             value.aliases = aliases
         elif value.meta is not None:
@@ -181,14 +189,35 @@ def note_promoted(value: Any, was: Any, level: int) -> None:
     running.promoted.setdefault(level, []).append((weakref.ref(value), was))
 
 
+class _Left(Version):
+    """That of the memory that a value had before a write made a batch of it: what was detached from
+    the value shows that, and the batch would not see a write there."""
+
+    __slots__ = ()
+
+    def bump(self) -> None:
+        """Raise RuntimeFault (E0412)."""
+        raise no_data("what was detached from a tensor that")
+
+
+def leave(was: Any, left: bool = True) -> None:
+    """Refuse writes to the memory of ``was``, a value that is a batch now; or no more."""
+    for tensor in tensors_of(was):
+        meta = tensor._meta()
+        for data in (tensor, *References(getattr(meta, "shown", ())).alive()):
+            data._meta().version.__class__ = _Left if left else Version
+
+
 def show_written(value: Any) -> None:
     """After a write to a batch that a write made of what was none: write to the memory that it had,
     which others may see, the first of its values, for they are all the same."""
     for batch, was in getattr(value.aliases, "shown", ()):
         # An expanded view has the memory of its base, which is written to itself.
         if not share_memory(bottom(was).own_array()):
+            leave(was, False)
             with enable_grad():
                 store(was, batch.content[0])
+            leave(was)
 
 
 def _without(value: Any, level: int) -> Any:
@@ -211,6 +240,8 @@ def demote(level: int) -> None:
     alive = []
     seen: set[int] = set()
     promoted = [(reference(), was) for reference, was in running.promoted.pop(level, ())]
+    for _, was in promoted:
+        leave(was, False)
     for value, was in (*promoted, *((dual, None) for dual in running.duals(level))):
         if isinstance(value, Layer) and value.__gradcli_rank__ == level and id(value) not in seen:
             seen.add(id(value))

@@ -48,6 +48,16 @@ def test_infinite_entries_are_refused(name):
         getattr(torch.linalg, name)(torch.tensor([[float("inf"), 1.0], [1.0, 1.0]]))
 
 
+def test_eigenvalues_of_a_defective_matrix_have_no_tangents():
+    x = torch.tensor([[[1.0, 1.0], [0.0, 1.0]], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    t = torch.tensor([[0.0, 0.0], [1.0, 0.0]]).expand(3, 2, 2)
+    for found in (torch.linalg.eigvals, lambda a: torch.linalg.eig(a).eigenvalues):
+        tangent = torch.func.jvp(found, (x,), (t,))[1]
+        assert tangent[0].isnan().all()
+        assert tangent[2].tolist() == [0, 0]
+        np.testing.assert_allclose(tangent[1], [-2 / 33**0.5, 2 / 33**0.5], rtol=1e-6)
+
+
 def test_norms_of_infinite_entries_are_nan():
     x = torch.tensor([[[float("inf"), 1.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]])
     assert str(torch.linalg.matrix_norm(x, "nuc")) == "tensor([nan, 3.])"

@@ -312,6 +312,25 @@ def test_a_captured_tensor_is_not_written_to(transform):
     same(module.seen, [1, 1, 1])
 
 
+def test_a_tensor_of_another_thread_at_the_id_of_one_made_inside_is_captured():
+    shared = []
+
+    def make(ids):
+        kept = [torch.ones(3) for _ in range(2 * len(ids))]
+        shared.extend(t for t in kept if id(t) in ids)
+
+    def written(x):
+        ids = set(map(id, [torch.ones(3) for _ in range(500)]))
+        thread = threading.Thread(target=make, args=(ids,))
+        thread.start()
+        thread.join()
+        return sum((x * t.mul_(2)).sum() for t in shared)
+
+    with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+        grad(written)(point())
+    same(shared[0], [1, 1, 1])
+
+
 def made(x):
     """A constant that the function makes, under a name and in a list that are not its own."""
     global LATELY
@@ -380,6 +399,40 @@ def test_a_detached_twin_sees_what_is_written_to_a_batch(inner):
 
     same(jacfwd(f)(point()), np.diag([4, 8, 12]))
     same(jvp(f, (point(),), (T,))[1], 4 * point() * T)
+
+
+@family("detached", [
+    lambda z: z.detach(), lambda z: z.data, lambda z: z[1:].detach(),
+    lambda z: z.view(3, 1).detach()[:, 0],
+])  # fmt: skip
+def test_a_detached_twin_of_what_became_a_batch_is_not_written_to(detached):
+    def f(y, x, write=True):
+        z = torch.zeros(3)
+        d = detached(z)
+        z += y
+        if write:
+            d.mul_(3)
+        return (z * x * y).sum() + d.sum()
+
+    row = torch.ones(3)
+    same(vmap(lambda x: grad(lambda y: f(y, x, write=False))(row))(point()[None]), [2 * point()])
+    for inner in (grad, jacrev):
+        with pytest.raises(RuntimeError, match="write to a clone"):
+            vmap(lambda x, inner=inner: inner(f)(row, x))(point()[None])
+
+
+@family("data", [lambda y: y.data, lambda y: y[1:].data])
+def test_a_write_that_data_of_the_target_could_not_follow_is_refused(data):
+    def f(x):
+        y = torch.zeros(3)
+        d = data(y)
+        y.add_(x)
+        return (d * x[-1]).sum()
+
+    same(jvp(f, (point(),), (T,))[1], data(point()).sum() * T[-1])
+    for nested in (grad(f), lambda x: jvp(f, (x,), (T,))[1]):
+        with pytest.raises(RuntimeError, match="write to a clone"):
+            jvp(nested, (point(),), (T,))
 
 
 def test_a_write_to_what_is_one_for_all_directions_is_to_the_tangents_of_each():

@@ -24,7 +24,14 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
+from gradcli.engine.grad_mode import (
+    current,
+    made_in,
+    mark_made,
+    mode,
+    refuse_in_transform,
+    transformed,
+)
 from gradcli.engine.graph.level_detach import detached
 from gradcli.engine.graph.node import (
     AccumulateGrad,
@@ -395,8 +402,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     edge = self.edge
                     if transformed.by:
                         recorded = edge is not None and not edge.leaf
-                        known = transformed.made.get(id(self))
-                        meta.version.begun = edge.seq if recorded else known
+                        meta.version.begun = edge.seq if recorded else made_in(self)
                     if edge is not None and keeps_result(edge):
                         extra = more(edge)
                         if extra.out_meta is not None:  # of who asked for the saved result
@@ -751,7 +757,7 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
 def marked(out: Tensor) -> Tensor:
     """A tensor that is made now, marked where inference mode is on or a transform is running."""
     if transformed.by:
-        transformed.made[id(out)] = transformed.by[-1].begun
+        mark_made(out)
     if mode.inferring and current().inference:
         out.meta = own_meta()
     return out

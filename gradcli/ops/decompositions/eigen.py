@@ -17,6 +17,7 @@ from gradcli.ops.decompositions.packing import (
     decompose,
     diagonal_matrix,
     eye_of,
+    independent,
     join,
     mH,
     one_phase,
@@ -146,7 +147,7 @@ def _eig_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
 
 def _eig_jvp(tx: Any, x: Any, out: Any) -> Any:
     values, vectors = unpacked(out, x.shape, _CORE)
-    inside = solve(vectors, matmul(tx + 0.0 * vectors, vectors))
+    inside = solve(independent(vectors), matmul(tx + 0.0 * vectors, vectors))
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
     moved = matmul(vectors, over_gaps(inside, gaps, eye_of(values)))
     along = real(diagonal(matmul(mH(vectors), moved)))
@@ -181,7 +182,7 @@ def _eigvals_vjp(g: Any, x: Any, shape: Sequence[int]) -> Any:
 
 def _eigvals_jvp(tx: Any, x: Any) -> Any:
     _, vectors = unpacked(eig_parts(x), x.shape, _CORE)
-    return diagonal(solve(vectors, matmul(tx + 0.0 * vectors, vectors)))
+    return diagonal(solve(independent(vectors), matmul(tx + 0.0 * vectors, vectors)))
 
 
 eigvals = general(

@@ -155,6 +155,16 @@ def over_r(x: Any, r: Any) -> Any:
     return mH(solve(solvable(r), mH(x)))
 
 
+def independent(vectors: Any) -> Any:
+    """Eigenvectors, as NaN where they span no space: of a matrix that is defective in rounding,
+    whose eigenvalues have no derivative one by one."""
+    if not hasattr(vectors, "dtype"):
+        return vectors  # in a closed form
+    size = sum(abs(solve(vectors, eye_of(diagonal(vectors)))), (-2, -1))
+    small = zeros_like(size)
+    return vectors + unsqueeze(unsqueeze(where(size >= 2.0**51, np.nan, small), -1), -1)
+
+
 def solvable(r: Any) -> Any:
     """Triangular matrices, singular ones as NaN: of a stack with one, ``solve`` takes none."""
     if not hasattr(r, "dtype"):
