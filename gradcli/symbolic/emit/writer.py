@@ -443,7 +443,7 @@ def stacked(writer: Writer, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | 
 
 
 def _of_rows(
-    writer: Writer, rows: Sequence[dict], rest: dict, labels: tuple[v.Label, ...], c: Fraction
+    writer: Writer, rows: Sequence[Mapping], rest: Mapping, labels: tuple[v.Label, ...], c: Fraction
 ) -> Text:
     """A stack of rows with a number in front, and what is added to it."""
     parts = [
