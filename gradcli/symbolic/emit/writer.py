@@ -7,7 +7,7 @@ of terms is factored where that is shorter (``collect``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
