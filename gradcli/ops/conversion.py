@@ -22,6 +22,16 @@ def _cast(x: Any, dtype: Any = None) -> Any:
     return copied(x, dtype)
 
 
+def without_bounds(x: Any, dtype: Any) -> Any:
+    """The whole numbers that a cast gives where the type has room for all, from -128 for 8 bits:
+    an unsigned type writes small ones below 0 with the same bits, as -1 is 255."""
+    whole = np.trunc(np.real(x))
+    if dtype.kind == "u":
+        half = 2 ** (8 * dtype.itemsize - 1)
+        whole = np.where((whole < 0) & (whole >= -half), whole + 2.0 * half, whole)
+    return whole
+
+
 def _clone(x: Any, memory_format: Any = None) -> Any:
     name = None if memory_format is None else getattr(memory_format, "name", memory_format)
     if name is None or name == "preserve_format":
@@ -42,7 +52,7 @@ cast = linear(
     "cast",
     _cast,
     lambda g: g,
-    grows=lambda x, dtype: np.trunc(np.real(x)),
+    grows=without_bounds,
     holds=0,
     grad_name="ToCopyBackward0",
     doc="The same numbers with another element type.",

@@ -29,6 +29,7 @@ from gradcli.language.names.calling import named
 from gradcli.language.names.numpy_meanings import MEANINGS
 from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
+from gradcli.ops.conversion import without_bounds
 from gradcli.ops.declaration.infix import METHODS as SIGNS
 from gradcli.ops.errors import Fault, bad_type
 from gradcli.ops.memory_budget import charge, charge_shape
@@ -340,7 +341,7 @@ METHODS = """
 def _converted(values: Any, dtype: np.dtype) -> Any:
     found = np.asarray(values).astype(dtype)[()]
     if dtype.kind in "iu" and found.dtype != values.dtype:
-        held("astype", found, np.trunc(values.real))
+        held("astype", found, without_bounds(values, dtype))
     return found
 
 
