@@ -544,11 +544,11 @@ bessel_ie: Operator = elementwise(
 def _waves(x: Any, n: int = 0) -> Any:
     """J of order n; far out by its series in 1/x: SciPy rounds the phase x - pi/4 (A&S 9.2.5)."""
     out = special(("j0", "j1")[n], x, x) if n < 2 else special("jv", x, float(n), x)
-    size = np.abs(x)
-    far = (size > 1e4) & (size < np.inf)
+    far = (x > 1e4) | (x < -1e4)
     if not np.any(far):
         return out
-    large = np.where(far, size, 1e4).astype(np.float64)
+    far = far & np.isfinite(x)
+    large = np.where(far, np.abs(x), 1e4).astype(np.float64)
     term: Any = np.ones_like(large)
     parts: list[Any] = [0.0, 0.0]  # beside the cosine, and beside the sine
     for k in range(8):

@@ -750,6 +750,7 @@ APART: tuple[tuple[str, str, str], ...] = (
     ),
     (r"kthvalue", "value1|slope", "which one of several equal entries is not said"),
     (r"vector_norm\(x,3\)|torch.var\(x\)", "slope", "its powers overflow"),
+    (r"F.normalize", "value0", "0 where a length overflows; the direction here"),
     (r"torch.(mean|sum)\(x\)|log1p|lstsq", "value0", "added in another order; a subnormal"),
     (r"batch_norm|det|acos\(|log1p", "value0", "the sign of a zero"),
     (r"dtype=torch.float32", "slope|curve", "its gradient is rounded to float32"),
