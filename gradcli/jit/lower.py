@@ -415,9 +415,9 @@ class _Lowerer:
         over = yield clause.iter
         items = self.values.items(over)
         outer = self.frame
+        self.frame = Frame(outer)  # one for all turns: a function made there reads the last item
         made = []
         for item in items:
-            self.frame = Frame(outer)  # the targets are set before anything reads them
             yield self.store(clause.target, item)
             for condition in clause.conditions:
                 test = self.values.truth((yield condition))

@@ -203,6 +203,8 @@ LISTS = (
     "s = x\nfor v in n:\n    s = s*0.9 + v*w[2]\ns",
     "n = []\nfor i in range(300):\n    n.append(float(i) * 0.01)\nsum(n) * x",
     "l = [1.0, 2.0]\nl[0] = 3.0\nl[1] += 2\ns = x\nfor v in l:\n    s = s * v\ns",
+    "fs = [lambda q: q*k + v for k, v in enumerate([x, 2.0, w[1]]) if k != 2]\n"
+    "s = 0\nfor f in fs:\n    s = s*0.9 + f(x)\ns",
 )  # fmt: skip
 
 
