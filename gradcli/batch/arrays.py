@@ -20,12 +20,11 @@ from gradcli.batch.columns import arrow, need_arrow
 from gradcli.batch.fields import shown
 from gradcli.batch.lines import LineSource
 from gradcli.language.values.files import npy_header
-from gradcli.ops.errors import Fault, ValueFault
+from gradcli.language.values.reader import MAX_BYTES, check_bytes
+from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 ARRAY_ROWS = 1 << 15
 """Rows of a chunk of arrays."""
-MOST_COMPRESSED = 2 << 30
-"""Bytes of an array that is unpacked into memory."""
 KINDS = {"b": "boolean", "i": "number", "u": "number", "f": "number", "c": "complex", "U": "text",
          "S": "text"}  # fmt: skip
 """What a column is, by the kind of its dtype; any other is ``unreadable``."""
@@ -254,8 +253,10 @@ def _from_arrow(column: Any, name: str) -> np.ndarray:
 # ---- Files ---------------------------------------------------------------------------------------
 
 
-def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySource:
-    """The rows of a file: ``npy``, ``npz`` or ``parquet``.
+def open_arrays(
+    form: str, path: str, columns: Sequence[str] | None, memory: int = MAX_BYTES
+) -> ArraySource:
+    """The rows of a file: ``npy``, ``npz`` or ``parquet``; ``memory`` bounds what is unpacked.
 
     Raises ValueFault (E0904) for a file that cannot be read so, (E0926) for what has no rows.
     """
@@ -267,7 +268,7 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
         if form == "parquet":
             return _parquet(path)
         if form == "npz":
-            return array_source(_npz(path), None, path)
+            return array_source(_npz(path, memory), None, path)
         with open(path, "rb") as file:
             found = _mapped(path, npy_header(file), file.tell(), os.stat(path).st_size)
         if found.dtype.names and columns is not None:
@@ -282,10 +283,10 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
         raise ValueFault("E0904", f"{path} is no {form.upper()} file: {problem}") from None
 
 
-def _npz(path: str) -> dict[str, Any]:
-    """The arrays of an archive: uncompressed ones are read as they are needed."""
+def _npz(path: str, room: int) -> dict[str, Any]:
+    """The arrays of an archive: uncompressed ones are read as they are needed, the others held,
+    in at most ``room`` bytes."""
     found: dict[str, Any] = {}
-    room = MOST_COMPRESSED
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             name = info.filename.removesuffix(".npy")
@@ -293,6 +294,8 @@ def _npz(path: str) -> dict[str, Any]:
                 if name in found:
                     raise ValueError("an array of this name stands twice")
                 found[name] = array = _stored(path, archive, info, room)
+            except LimitFault:
+                raise
             except (ValueError, zlib.error, struct.error, RuntimeError) as problem:
                 raise ValueError(f"{info.filename}: {problem}") from None
             if not isinstance(array, np.memmap):
@@ -328,8 +331,8 @@ def _stored(path: str, archive: Any, info: Any, room: int) -> Any:
             name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
         start = info.header_offset + 30 + name + extra
         return _mapped(path, header, start + offset, start + info.file_size)
-    if (size := _held(header, info.file_size - offset)) > room:
-        raise ValueError(f"it unpacks to {size:,} bytes; the most is 2 GiB for a file")
+    _held(header, info.file_size - offset)
+    check_bytes(math.prod(header[0]), header[2].itemsize, room)
     with archive.open(info) as member:
         return np.lib.format.read_array(member, allow_pickle=False)
 

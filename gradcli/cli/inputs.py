@@ -7,6 +7,8 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -165,11 +167,8 @@ def load(
     missing = [name for name in program.free if name not in values and name not in texts]
     if fill is not None and len(missing) == 1:
         texts[missing[0]] = fill
-    for name, text in texts.items():
-        taken = sum(np.asarray(value).nbytes for value in values.values())
-        room = None if memory is None else max(0, memory - taken)
-        values[name] = read_flag(name, text, chosen, most=room)
-        program.origins[name] = f"--{name}"
+    values |= read_flags(texts, chosen, memory, values)
+    program.origins |= {name: f"--{name}" for name in texts}
     program.names.require(values)
     leaves = {}
     for name, value in values.items():
@@ -242,6 +241,23 @@ def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> l
     return chosen
 
 
+def read_flags(
+    texts: Mapping[str, str], dtype: dtypes.DType, memory: int | None,
+    beside: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:  # fmt: skip
+    """The values that the texts of flags describe, by name.
+
+    ``memory`` bounds the bytes of all of them and of the values ``beside`` them; None: nothing.
+    """
+    found: dict[str, Any] = {}
+    room = None if memory is None else memory - sum(np.asarray(v).nbytes for v in beside.values())
+    for name, text in texts.items():
+        found[name] = read_flag(name, text, dtype, most=None if room is None else max(room, 0))
+        if room is not None:
+            room -= found[name].nbytes
+    return found
+
+
 def read_flag(
     name: str, text: str, dtype: dtypes.DType, *, files: bool = True, most: int | None = None
 ) -> Any:
@@ -251,10 +267,12 @@ def read_flag(
     from anybody. ``most``: the bytes that the value may take.
     """
     stdin = standard_input().buffer if files and "@-" in text else None
+    if most is None:
+        most = watchdog.memory() or MAX_BYTES
     try:
         value = read_value(
-            text, dtype="float64", evaluate=_constant, stdin=stdin, allow_files=files,
-            max_bytes=(watchdog.memory() or MAX_BYTES) if most is None else most,
+            text, dtype="float64", evaluate=partial(_constant, most), stdin=stdin,
+            allow_files=files, max_bytes=most,
         )  # fmt: skip
     except ValueFormFault as problem:
         fault = FlagFault(problem.code, f"--{name}: {problem.message}", help=problem.help)
@@ -281,10 +299,10 @@ def _narrowed(said: str, value: Any, dtype: dtypes.DType) -> Any:
     return found
 
 
-def _constant(text: str) -> Any:
+def _constant(memory: int, text: str) -> Any:
     """A constant expression in a value: ``pi/4``, ``randn(3,3)``."""
     try:
-        found = constant(text, Limits(100_000, watchdog.memory()))
+        found = constant(text, Limits(100_000, memory))
     except LimitFault as fault:
         if fault.code in ("E0602", "E0608"):  # limits of the command: other values take as much
             fault.source = None  # type: ignore[attr-defined]

@@ -12,7 +12,6 @@ import zipfile
 import numpy as np
 import pytest
 
-from gradcli.batch import arrays
 from gradcli.batch import columns as columns_module
 from gradcli.batch.arrays import ArraySource, array_source, open_arrays
 from gradcli.batch.encode import _csv_block
@@ -236,13 +235,11 @@ def test_arrays_are_cut_anywhere():
     assert source.skip(123, "") and source.cut(1 << 20).first == 124
 
 
-def test_what_all_arrays_of_a_file_unpack_to_is_bounded(files, monkeypatch):
+def test_what_all_arrays_of_a_file_unpack_to_is_bounded(files):
     np.savez_compressed(files / "packed.npz", a=np.ones(3), b=np.ones(3))
-    monkeypatch.setattr(arrays, "MOST_COMPRESSED", 48)
-    open_arrays("npz", "packed.npz", [])
-    monkeypatch.setattr(arrays, "MOST_COMPRESSED", 47)
-    with pytest.raises(Fault, match=r"b.npy: it unpacks to 24 bytes"):
-        open_arrays("npz", "packed.npz", [])
+    open_arrays("npz", "packed.npz", [], 48)
+    with pytest.raises(Fault, match=r"refusing to allocate 24 bytes"):
+        open_arrays("npz", "packed.npz", [], 47)
 
 
 def test_files_that_are_no_rows(files):

@@ -295,6 +295,23 @@ def test_values_of_flags_and_files_count_against_the_memory_limit(cli, tmp_path)
     assert both.code == 3
 
 
+def test_what_is_held_for_all_rows_of_a_batch_counts_against_the_memory_limit(cli, tmp_path):
+    import numpy as np
+
+    (tmp_path / "x.csv").write_text("x\n1\n")
+    np.save(tmp_path / "a.npy", np.ones(200_000))
+    np.savez_compressed(tmp_path / "packed.npz", x=np.ones(100_000), y=np.ones(100_000))
+    rows, const = ("--csv", "x.csv"), ("--const", "a=ones(100000)")
+    for words in (
+        ("x", "--npz", "packed.npz"), ("a*x", *rows, "--const", "a=@a.npy"),
+        ("a*x", *rows, "--const", "a=ones(200000)"),
+        ("a*b*x", *rows, *const, "--const", "b=@a.npy"),
+        ("a*x", *rows, *const, "--cotangent", "ones(100000)"),
+    ):  # fmt: skip
+        done = cli("batch", *words, "--max-mem", "1500K")
+        assert done.code == 3 and "E0602" in done.err, words
+
+
 def test_what_texts_of_elements_take_is_refused_before(cli):
     text = "print(ones(*[2]*17))"  # no axis is long enough to be cut
     for size, code in (("8M", 3), ("40M", 0)):

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -146,7 +145,8 @@ def _source(asked: Any) -> Any:
     if asked.form in ARRAYS:
         from gradcli.batch.arrays import open_arrays
 
-        return open_arrays(asked.form, asked.path, _names("--columns", asked.columns))
+        columns = _names("--columns", asked.columns)
+        return open_arrays(asked.form, asked.path, columns, inputs.read_size(asked.max_mem))
     from gradcli.batch.lines import LineSource
 
     try:
@@ -178,11 +178,13 @@ def _task(asked: Any, source: Any) -> Any:
 
     text, mode = inputs.read_source(asked.expression, asked.pieces, asked.file)
     dtype = inputs.set_dtype(asked.dtype, prepare(text, mode))
-    weights = asked.cotangent
+    constants = inputs.read_flags(assigned("--const", asked.const or ()), dtype, limits.memory)
+    given = {} if asked.cotangent is None else {"cotangent": asked.cotangent}
+    weights = inputs.read_flags(given, dtype, limits.memory, constants)
     options = {
         "wrt": _names("--wrt", asked.wrt), "grad": not asked.no_grad,
-        "cotangent": None if weights is None else inputs.read_flag("cotangent", weights, dtype),
-        "dtype": dtype.name, "seed": asked.rng, "constants": _constants(asked.const or (), dtype),
+        "cotangent": weights.get("cotangent"), "dtype": dtype.name, "seed": asked.rng,
+        "constants": constants,
     }  # fmt: skip
     arrays = asked.form in ARRAYS
     return Task(
@@ -234,11 +236,6 @@ def _run(asked: Any, source: Any, task: Any) -> int:
 
 def _names(flag: str, text: str | None) -> list[str] | None:
     return None if text is None else inputs.names_in(flag, text)
-
-
-def _constants(given: Sequence[str], dtype: Any) -> dict[str, Any]:
-    texts = assigned("--const", given)
-    return {name: inputs.read_flag(name, text, dtype) for name, text in texts.items()}
 
 
 def _executor(asked: Any) -> Any:

@@ -11,6 +11,7 @@ import typer
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.language.diagnostics.parsing import explained
 from gradcli.language.syntax.formatter import formatted
+from gradcli.ops.memory_budget import no_collection
 
 Text = Annotated[
     str | None, typer.Argument(metavar="FILE|TEXT", help="A program; `-` reads standard input.")
@@ -33,7 +34,7 @@ def fmt(
     is_file = text is not None and (os.path.isfile(text) or text.endswith(".grad"))
     given = (None, text) if is_file else (text, None)
     source, mode = inputs.read_source(given[0], pieces, given[1])
-    with explained():
+    with explained(), no_collection():
         text = formatted(source, mode)
     watchdog.stop()
     output.inert_writer(sys.stdout)(text)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.creation.factories import as_tensor, sizes_of
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import (
     arithmetic,
@@ -251,6 +251,11 @@ def outer(a: Any, b: Any) -> Any:
     return O["outer"](O["reshape"](a, (-1,)), O["reshape"](b, (-1,)))
 
 
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """Repeated to a shape, which may be one number; -1 is no size of it."""
+    return O["expand"](checked_data(array, "broadcast_to"), sizes_of((shape,), "broadcast_to"))
+
+
 def expand_dims(a: Any, axis: int) -> Any:
     """With a further dimension of one entry."""
     return O["unsqueeze"](a, axis)
@@ -375,7 +380,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     for f in (
         percentile, append, delete, pad, interp, convolve, polyval, copyto, fill_diagonal, ndim,
         shape, size, array_split, flatnonzero, std, var, median, nanmedian, average, ptp, cumsum,
-        cumprod, sort, repeat, split, transpose,
+        cumprod, sort, repeat, split, transpose, broadcast_to,
         dot, tensordot, outer, expand_dims, cross, histogram, round, select, nonzero, where, equal,
         gradient, meshgrid,
         conj, flip, fliplr, flipud, roll, rot90, diag,

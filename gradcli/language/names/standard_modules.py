@@ -180,12 +180,12 @@ def _reduced(function: Any, values: Any, *first: Any) -> Any:
 
 
 def _wraps(wrapped: Any) -> Callable:
-    def named(function: Any) -> Any:
+    def renamed(function: Any) -> Any:
         if calling.of_program(function):
             function.__name__ = getattr(wrapped, "__name__", function.__name__)
         return function
 
-    return named
+    return named(renamed, "wraps")
 
 
 def _remembered(function: Any = None, maxsize: Any = None) -> Any:

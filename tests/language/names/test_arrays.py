@@ -299,14 +299,22 @@ def test_an_array_is_numpys():
     "np.max([[1, 2], [3, 4]], (0, 1))", "np.transpose(np.ones((2, 3)), (1, 0))",
     "np.where(np.array([1, 0]) > 0, (1, 2), (3, 4))", "np.ones((2, 2)).dot((1, 2))",
     "np.linalg.norm(np.ones((2, 2, 2)), None, (0, 1))", "np.clip(np.arange(4), 1, [2, 2, 1, 1])",
+    "np.broadcast_to(np.ones(1), 5)", "np.broadcast_to([1, 2], (3, 2))", "np.broadcast_to(2, ())",
+    "np.broadcast_to(array=np.arange(2), shape=[1, 2])",
 ])  # fmt: skip
 def test_lists_are_sizes_and_arrays_to_be_joined(text):
     np.testing.assert_array_equal(plain(run(text, 0.0, 0.0)[0]), eval(text))
 
 
+def test_a_shape_to_broadcast_to_has_no_size_to_be_found():
+    with pytest.raises(Fault, match="cannot be negative"):
+        run("np.broadcast_to(np.ones((2, 3)), (-1, 3))", 0.0, 0.0)
+
+
 @pytest.mark.parametrize("text", [
     "np.sinc([0.3])", "np.gradient([0.1, 0.2, 0.7])", "np.nansum([0.1, 0.2])",
     "np.cov(np.array([[1, 2, 3], [4, 5, 7]]))", "np.atleast_2d([1, 2])", "np.nan_to_num([0.1])",
+    "np.broadcast_to([0.1], 2)",
 ])  # fmt: skip
 def test_lists_and_whole_numbers_are_numpys_in_a_text_of_torch_too(text):
     read = prepare(f"import torch\nimport numpy as np\n{text}", "file")
