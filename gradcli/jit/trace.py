@@ -19,6 +19,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import current, set_grad_enabled, transformed
 from gradcli.engine.record.apply import _promoted as promoted
+from gradcli.engine.record.dtype_checks import bound, fits
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit.ir import FailedOnExample, Instruction, NotTraceable, Value
@@ -130,14 +131,10 @@ class Trace:
                 sum(sizes), *(0 if a.__class__ is Value and a.dtype.kind > 1 else b
                               for a, b in zip(operands, most, strict=True))
             )  # fmt: skip
-        bound = math.inf
-        if op.kind == "bilinear":
-            bound = math.prod(most) * max(sizes)
-        elif op.kind == "linear" and params.keys() <= {"dim", "keepdim", "dtype", "shape"}:
-            bound = sum(map(operator.mul, most, sizes))
-        if bound >= 2 ** (8 * dtype.itemsize - 1):
+        found = bound(op, most, sizes, params)
+        if not fits(found, dtype.numpy):
             raise NotTraceable("whole numbers, of which the engine sees whether they lose bits")
-        return bound
+        return found
 
     def note(
         self, op: Any, args: Sequence[Any], out: Value, recorded: bool = True, params: Any = None

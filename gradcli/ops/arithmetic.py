@@ -233,7 +233,7 @@ floor_divide = step(
     grad_name="NotImplemented",
     edges="slope 0 at the jumps too; PyTorch has none",
     alone=True,
-    grows=True,  # the lowest by -1
+    grows=lambda x, y: x,  # the lowest by -1
     halves="number",
     numpy="np.floor_divide",
     doc="The quotient rounded down; `x // y`.",
@@ -460,7 +460,7 @@ pow = elementwise(
     _power_by_exponent,
     aliases=("power",),
     refuses={"bool": "pow"},
-    grows=True,
+    grows=lambda x, y: x**y if y < 64 else math.inf,
     dtypes="promote",
     wraps=False,
     doc="x to the power y; `x**y`, and `x^y` on the command line.",
@@ -523,7 +523,7 @@ square = elementwise(
     lambda x: 2.0 * (x if getattr(x, "edge", None) is None else x**1),  # as for pow, in a graph
     doc="x times x.",
     out="wider",
-    grows=True,
+    grows=lambda x: x * x,
     dtypes="promote",
     grad_name="PowBackward0",
     node={"operands": {"": ("self", "exponent")}, "saved": {"exponent": 2}},

@@ -80,7 +80,9 @@ class Operator:
     """A whole number that the type of a tensor has no room for counts by its last bits."""
     grows: bool | Callable[..., Any]
     """Whole numbers may come out that their element type has no room for: so it is where entries
-    are added up or multiplied. A function computes the same where that of floats does not."""
+    are added up or multiplied. A function gives what their size does not pass, of those given."""
+    without_bounds: Callable[..., Any] | None = None
+    """Computes the same in floats, where ``compute`` of floats does not."""
     one_dtype: bool = False
     """Two Tensors have to have one element type."""
     refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None

@@ -433,6 +433,7 @@ def _extreme(name: str, which: str) -> Operator:
         compute,
         _extreme_slope,
         dtypes="keep",
+        grows=False,
         halves="many",
         doc=f"The {which} entry, or along dimensions.",
         edges="ties share evenly",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.record.apply import MISFITS, note_view
-from gradcli.engine.record.dtype_checks import held
+from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.dtype_checks import bound, fits, held, in_floats, largest
 from gradcli.engine.record.inplace import views_of
 from gradcli.engine.tensor.tensor import Tensor, marked, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -113,6 +112,8 @@ def array_of(found: Any, sources: Iterable[Any] = ()) -> Any:
         return parts if isinstance(found, list) else tuple(parts)
     if not isinstance(found, np.ndarray | np.generic):
         return found
+    if found.dtype == np.uint64 and largest(found) < 1 << 63:
+        found = found.astype(np.int64)  # what NumPy adds bytes up in
     if found.dtype.kind not in "biufc":
         raise bad_type("arrays of programs hold numbers", help="np.array([1.0, 2.0])")
     out = object.__new__(NumpyArray)
@@ -228,8 +229,14 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+_GROWING: dict[str, Any] = {
+    name: op
+    for op in OPERATORS.values() if op.grows
+    for name in (op.name, *op.aliases, SIGNS.get(op.infix, op.name))
+} | dict.fromkeys(("diff", "ptp", "round", "vecdot", "matvec", "vecmat"))  # fmt: skip
+"""Functions whose whole numbers may lose bits, with the operators that they are."""
 _OF_BITS: dict[Any, Callable[[Any, Any], Any]] = {
-    **dict.fromkeys((np.left_shift, operator.lshift, operator.ilshift), lambda x, y: x * 2.0**y),
+    np.left_shift: lambda x, y: x * 2.0**y,
     np.lcm: lambda x, y: x / np.maximum(np.gcd(x, y), 1) * y,
 }
 """What functions that take no floats give of whole numbers, up to the sign, in floats."""
@@ -237,24 +244,28 @@ _OF_BITS: dict[Any, Callable[[Any, Any], Any]] = {
 
 def _computed(function: Callable, *values: Any, **options: Any) -> Any:
     """What NumPy computes. Raises ValueFault (E0314) where whole numbers have lost bits."""
-    whole = [
-        v.dtype.kind in "iu" if isinstance(v, np.ndarray | np.generic)
-        else v.__class__ is tuple and all(one.__class__ is int for one in v) for v in values
-    ]  # fmt: skip
-    same = None
-    if function in _OF_BITS:
-        same = _OF_BITS[function](*values)
-    elif any(whole):
-        wide = [np.float64(v) if w else v for v, w in zip(values, whole, strict=True)]
-        with suppress(*MISFITS):  # of bits, of shapes and places
-            same = function(*wide, **{k: v for k, v in options.items() if k not in _PLACES})
+    name = function.__name__.strip("_")
+    if name not in _GROWING and function not in _OF_BITS:
+        return function(*values, **options)
+    op, out = _GROWING.get(name), options.get("out")
+    many = op.arity if op else getattr(function, "nin", 1)
+    given = [np.asarray(v) if v.__class__ is tuple else v for v in values[:many]]
+    if out is not None:
+        given = [np.copy(v) if np.may_share_memory(v, out) else v for v in given]
     found = function(*values, **options)
-    if same is not None and isinstance(found, np.ndarray | np.generic) and found.dtype.kind in "iu":
-        held(function.__name__.strip("_"), found, same)
+    if not isinstance(found, np.ndarray | np.generic) or found.dtype.kind not in "iu":
+        return found
+    sizes = [*map(np.size, given)]
+    if op and fits(bound(op, [*map(largest, given)], sizes, options), found.dtype):
+        return found
+    same: Any = _OF_BITS.get(function)
+    if same is None:
+        rest = {k: v for k, v in options.items() if k not in ("dtype", "out")}
+        same = function(*map(in_floats, given), *values[many:], **rest)
+    else:
+        same = same(*given)
+    held(name, found, same)
     return found
-
-
-_PLACES = ("dtype", "out")
 
 
 def _charged(values: list[Any]) -> None:
@@ -338,11 +349,17 @@ METHODS = """
 """
 
 
-def _converted(values: Any, dtype: np.dtype) -> Any:
-    found = np.asarray(values).astype(dtype)[()]
-    if dtype.kind in "iu" and found.dtype != values.dtype:
+def _fitting(found: Any, values: Any) -> Any:
+    """``found``, which has ``values`` in another type. Raises ValueFault (E0314) for lost bits."""
+    dtype = found.dtype
+    other = isinstance(values, np.ndarray | np.generic) and values.dtype != dtype
+    if other and dtype.kind in "iu" and not fits(largest(values), dtype):
         held("astype", found, without_bounds(values, dtype))
     return found
+
+
+def _converted(values: Any, dtype: np.dtype) -> Any:
+    return _fitting(np.asarray(values).astype(dtype)[()], values)
 
 
 def _method(name: str) -> Callable:
@@ -385,7 +402,7 @@ ATTRIBUTES: dict[str, Callable[[NumpyArray], Any]] = {
 }  # fmt: skip
 
 
-def _operator(name: str, function: Callable) -> Callable:
+def _operator(name: str, function: Callable, turned: bool = False) -> Callable:
     plain = getattr(Tensor, name, None)
 
     def apply(self: NumpyArray, *others: Any) -> Any:
@@ -394,18 +411,31 @@ def _operator(name: str, function: Callable) -> Callable:
             return NotImplemented if plain is None else plain(self, *others)
         values = [self.array, *map(_plain, others)]
         _charged(values)
-        return array_of(_computed(function, *values))
+        return array_of(_computed(function, *(values[::-1] if turned else values)))
 
     return named(apply, name)
 
 
-def _in_place(function: Callable) -> Callable:
+_OF_SIGNS = {
+    "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}  # fmt: skip
+"""NumPy's names of what Python's methods of signs do, where they differ."""
+
+
+def _in_place(function: Callable, name: str) -> Callable:
+    into = getattr(np, _OF_SIGNS.get(name, name))
+
     def apply(self: NumpyArray, other: Any) -> Any:
         if isinstance(self.array, np.generic):
             return NotImplemented  # a number does not change: what has its name is a new one
         if _leads(self, other):
             return function(self, argument_checks.checked_data(other, "an array"))
-        self.array = self._written(_computed, function, self.array, _plain(other))
+        if self.array.dtype.kind in "iu":
+            self._written(_computed, into, self.array, _plain(other), out=self.array)
+        else:
+            self.array = self._written(function, self.array, _plain(other))
         return self
 
     return apply
@@ -417,8 +447,8 @@ for _word in (*SIGNS.values(), *_COMPARED, "neg", "pos", "abs", "invert"):
     setattr(NumpyArray, f"__{_word}__", _operator(f"__{_word}__", _function))
     if _word in SIGNS.values():
         _back = f"__r{_word}__"
-        setattr(NumpyArray, _back, _operator(_back, lambda a, b, f=_function: f(b, a)))
-        setattr(NumpyArray, f"__i{_word}__", _in_place(getattr(operator, f"__i{_word}__")))
+        setattr(NumpyArray, _back, _operator(_back, _function, turned=True))
+        setattr(NumpyArray, f"__i{_word}__", _in_place(getattr(operator, f"__i{_word}__"), _word))
 
 
 def attribute(a: NumpyArray, name: str) -> Any:
@@ -486,8 +516,9 @@ def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
     options = _options({"dtype": dtype})
     number = mode.rebinds and lists.__class__ is not NumpyArray and getattr(lists, "ndim", 1) == 0
     if not argument_checks.holds_traced(lists):
-        made = np.array(_plain(lists), copy=copy or number or None, **options)
-        return array_of(made, (lists,))
+        plain = _plain(lists)
+        made = np.array(plain, copy=copy or number or None, **options)
+        return array_of(_fitting(made, plain), (lists,))
     settings.arrays_lead()
     with dtypes.default_dtype(dtypes.float64):
         made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)

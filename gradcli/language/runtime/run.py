@@ -115,7 +115,8 @@ class Program:
         would become Python's: ``x.item()``.
         """
         arrays = self.rebinds and self.names.uses_numpy
-        return {"mixes": self.formula, "rebinds": self.rebinds, "arrays": arrays, "exact": True}
+        mixes = self.formula or arrays
+        return {"mixes": mixes, "rebinds": self.rebinds, "arrays": arrays, "exact": True}
 
     @property
     def source(self) -> Source:

@@ -140,7 +140,11 @@ def test_whole_numbers_are_exact_in_a_text(text, wanted):
     "tensor([0]).index_add(0, tensor([0, 0]), tensor([2**62, 2**62]))",
     "tensor([1]).index_reduce(0, tensor([0, 0]), tensor([2**40, 2**40]), 'prod')",
     *(f"import numpy as np\n{text}" for text in (
-        "np.array([2**62]) * 4", "np.prod(np.arange(1, 30))", "np.arange(1, 30).cumprod()",
+        "np.array([2**62]) * 4", "np.array([1, 300], dtype=np.uint8)", "2 ** np.array([63])",
+        "np.uint8(3) - np.uint8(5)", "x = np.array([3], dtype=np.uint8)\nx -= 4\nx",
+        "np.diff(np.array([2**62, -2**62 - 1]))", "1 - np.array([-2**63 + 1])",
+        "x = np.array([1, 5])\nnp.add(x[1:], 2**63 - 1, out=x[:-1])\nx",
+        "np.prod(np.arange(1, 30))", "np.arange(1, 30).cumprod()",
         "np.sum([2**62, 2**62])", "np.left_shift(1, 63)", "np.uint8(200) + np.uint8(100)",
         "np.array([1e30]).astype(int)", "np.lcm(np.array([2**62]), np.array([3*2**61 + 1]))",
         "x = np.array([2**62])\nx += x\nx", "x = np.zeros(1, int)\nx[:] = np.array([1e30])\nx",

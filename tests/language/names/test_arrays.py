@@ -346,6 +346,11 @@ print(round(a[2] / 2), round(a[2] / 8, 1), sum(np.array([[1, 2], [3, 4]])), a.it
 print(sums, most, m, i, j, more(a[0]), more(a.sum()), a, np.float64(3).copy())
 row = a[:2]
 row += 5
+row *= np.array([1, 2])
+row **= np.array([2, 1])
+image = np.array([[10, 200], [250, 30]], dtype=np.uint8)
+image -= np.array([1, 2], dtype=np.uint8)
+print(row, image, image.sum(), 255 - image, image.cumsum(0), 7 // np.array([2, 3]))
 c = d = np.array(2.5)
 c += 1
 print(repr(a[0]), repr(d), a)

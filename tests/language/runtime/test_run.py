@@ -294,7 +294,7 @@ def test_an_item_of_an_array_is_given_another_value_by_what_leads(sign):
     "t = np.atleast_1d(u[0])\nt[0] *= 3\nt[0]*u[0]",
     "s = u @ v\nt = np.reshape(s, 1)\nt[0] *= 3\na = s[None]\na += t\ns*t[0]*a[0]/1e4",
     "s = np.array(u[1])\nt = np.atleast_2d(s)\nt[0, 0] *= 3\ns*t[0, 0]",
-    "float(u[0])*u.tolist()[1]*np.dot(u, u).item()",
+    "float(u[0])*u.tolist()[1]*np.dot(u, u).item()", "np.dot(u*v[0], np.arange(len(u)))",
     "A = np.outer(u, v)\nA.tolist()[1][2]*A.item(2)*A.item(1, 0)*np.float64(float(A[0][0]))",
     "sum(np.outer(u, v))[1]*u[0]", "sum(np.outer(u, v), 1)[1]*u[0] + sum(u, 2)",
     "np.expand_dims(u, 0)[0, 1]*np.outer(np.outer(u, v), u)[1, 2]",
