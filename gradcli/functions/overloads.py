@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.dtypes import DType, meeting, promote
+from gradcli.engine.dtypes import DType, int64, meeting, promote
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.arguments import UNSAID, Kept
@@ -107,7 +107,16 @@ def einsum(equation: Any = "", *operands: Any) -> Any:
     values = [as_value(x) for x in operands]
     if len({x.dtype for x in values}) > 1:
         values = _in_one_type(equation, values)
+    if len(values) > 1 and values[0].dtype.kind < 2 and _sums_one(str(equation)):
+        values = [v.to(int64) for v in values]
     return by_letters(equation, *values)
+
+
+def _sums_one(equation: str) -> bool:
+    """Whether a letter of one operand alone is summed over: of whole numbers that is an int64."""
+    left, arrow, out = equation.partition("->")
+    letters = [c for part in left.split(",") for c in set(part) - set(out) if c.isalpha()]
+    return bool(arrow) and any(letters.count(c) == 1 for c in letters)
 
 
 def _in_one_type(equation: Any, values: list) -> list:

@@ -323,9 +323,13 @@ class _Interpreted:
             return op.compute(*[_lined_up(rows[a], rank) if a.__class__ is Value else a
                                 for a in args], **ins.params)  # fmt: skip
         if op.kind in ("linear", "reduction") and rule_of(op) is not None and not _own_batching(op):
-            with no_grad(), mapping(count, "error", internal=True) as level:
-                found = op(*[_batched(a, rows, level) for a in args], **ins.params)
-            return found.value.array
+            if not op.few:
+                return _mapped(ins, args, rows, 0, count)
+            largest = max(1, *(math.prod(a.shape) for a in ins.inputs()))
+            most = max(1, op.few // largest)  # so that one row is computed as many are
+            return np.concatenate([
+                _mapped(ins, args, rows, at, min(count, at + most)) for at in range(0, count, most)
+            ])  # fmt: skip
         each = []
         for i in range(count):
             given = [rows[a][i] if a.__class__ is Value else a for a in args]
@@ -333,9 +337,16 @@ class _Interpreted:
         return np.stack(each)
 
 
-def _batched(a: Any, rows: dict, level: int) -> Any:
+def _mapped(ins: Any, args: list, rows: dict, low: int, high: int) -> np.ndarray:
+    """What an instruction gives of some rows, by the batch's rule."""
+    with no_grad(), mapping(high - low, "error", internal=True) as level:
+        given = [_batched(a, rows, low, high, level) for a in args]
+        return ins.op(*given, **ins.params).value.array  # type: ignore[no-any-return]
+
+
+def _batched(a: Any, rows: dict, low: int, high: int, level: int) -> Any:
     if a.__class__ is Value:
-        return Batched(wrap(rows[a], a.dtype), level)
+        return Batched(wrap(rows[a][low:high], a.dtype), level)
     return wrap(a, dtypes.dtype_of(a)) if isinstance(a, np.ndarray | np.generic) else a
 
 

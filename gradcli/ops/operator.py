@@ -108,6 +108,8 @@ class Operator:
     """The parameter that holds indices, arrays among them: a later write to these is noticed."""
     masks: bool = False
     """It chooses between branches: what is not taken gets a cotangent of 0."""
+    few: int = 0
+    """It rounds arrays of more entries in another way. 0: the size shows in no digit."""
     vanishes: str = ""
     """The inputs of which one that is 0 makes the result 0, whatever the other."""
     aliases: tuple[str, ...] = ()

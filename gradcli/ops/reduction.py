@@ -133,6 +133,7 @@ centred: Operator = linear(
     pytorch="""def _centred(x, dim):
     return x - torch.mean(x, dim=dim, keepdim=True)""",
     batching=_centred_batch,
+    few=_SMALL,
     public=False,
 )
 
@@ -255,6 +256,7 @@ var = reduction(
     lambda x, dim, correction: 2.0 * _spread(x, dim, correction),
     dtypes="inexact",
     halves="all",
+    few=_SMALL,
     holds=2,
     doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
@@ -286,6 +288,7 @@ std = reduction(
     ),
     dtypes="inexact",
     halves="all",
+    few=_SMALL,
     holds=3,
     doc="The standard deviation: the root of the variance.",
     edges="slope 0 for a constant",

@@ -232,7 +232,9 @@ def _hypot_slope(x: Any, y: Any) -> Any:
     squares, apart = _squares(x, y)
     if apart is None:
         return x / np.sqrt(squares)
-    found = where(apart, direction(x, np.hypot(x, y)), x / np.sqrt(_safe(squares)))
+    part = np.where(squares < np.inf, squares.dtype.type(1), squares.dtype.type(0.5))
+    length = np.hypot(part * x, part * y)  # of the halves where the whole may leave the floats
+    found = where(apart, direction(part * x, length), x / np.sqrt(_safe(squares)))
     return where((abs(x) == np.inf) & (abs(y) < np.inf), np.sign(x), found)
 
 

@@ -119,6 +119,18 @@ def test_large_blocks_have_the_bits_of_small_ones():
     check_bits("sin(a)*exp(-b*t) + cos(t)**2", table, [1, 16384, 16385, 30_000])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_row_has_its_bits_in_a_table_of_any_size(dtype):
+    """Spreads round large arrays in another way: blocks of rows and a row alone are no less."""
+    x = np.random.default_rng(0).uniform(0.5, 3.0, (2049, 5))
+    places = [0, 1, 255, 2047, 2048]
+    for text in ("var(x)", "std(x)"):
+        whole = gradcli.batch.run(text, {"x": np.asfortranarray(x)}, dtype=dtype)
+        some = gradcli.batch.run(text, {"x": x[places].astype(">f8")}, dtype=dtype)
+        np.testing.assert_array_equal(whole.value[places], some.value)
+        np.testing.assert_array_equal(whole.grads["x"][places], some.grads["x"])
+
+
 WRITES = [
     "z = x*w\np = z[0, ...]\nq = p\nq += w[1]\np*z[0]", "p = np.array(x[0])\nq = p\nq *= w[0]\np*q",
 ]  # fmt: skip

@@ -147,6 +147,15 @@ def test_bits_read_as_another_type_share_the_memory():
     assert not x.view(gradcli.int32).requires_grad and not before.requires_grad
 
 
+def test_what_einsum_sums_of_one_operand_is_an_int64():
+    """PyTorch 2.13 sums it first, and so does not leave the small type."""
+    x, y = gradcli.tensor([100, 100, 100]), gradcli.tensor([1, 2])
+    for dtype in (gradcli.uint8, gradcli.int16, gradcli.int32):
+        found = gradcli.einsum("i,j->j", x.to(dtype), y.to(dtype))
+        assert (found.tolist(), found.dtype) == ([300, 600], gradcli.int64)
+        assert gradcli.einsum("i,j->ij", x.to(dtype), y.to(dtype)).dtype == dtype
+
+
 def test_einsum_by_numbers():
     A, B = gradcli.tensor(POINTS), gradcli.tensor(POINTS[:2])
     for found, want in (

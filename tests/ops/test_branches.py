@@ -251,6 +251,15 @@ def test_a_slope_of_0_at_the_border_of_a_choice_is_a_convention(f):
     assert not far.any()
 
 
+def test_nan_that_a_clamp_passes_on_is_on_no_branch():
+    """Its slope is 0, and of no branch: the NaN before it stays one in gradients of any order."""
+    x = torch.tensor([[nan, 1.0, 2.0], [1.0, 2.0, 3.0]], requires_grad=True)
+    for f in (lambda x: x.norm(dim=1).clamp_min(0.1), torch.nn.functional.normalize):
+        (first,) = grad(f(x).sum(), x, create_graph=True)
+        assert first.isnan().all(dim=1).tolist() == [True, False]
+    assert grad(first.sum(), x)[0].isnan().all(dim=1).tolist() == [True, False]
+
+
 def _hooked(x):
     n = torch.where(torch.tensor(True), x.norm(), 0.0)
     n.register_hook(lambda g: g * x.sum().relu())

@@ -765,6 +765,12 @@ def test_directions_of_vectors_whose_length_overflows():
             )
     x = torch.tensor([[INF, 1.0]])
     np.testing.assert_array_equal(F.normalize(x), [[NAN, 0.0]])
+    big = torch.tensor(np.array([[1.5e308 + 1.5e308j, -1.5e308j]]))  # the length of one entry does
+    np.testing.assert_allclose(F.normalize(big), np.array([[1 + 1j, -1j]]) / 3**0.5, rtol=1e-15)
+    for dtype, most in ((torch.float64, 1.7e308), (torch.float32, 3e38)):
+        x = torch.tensor([most, -0.75 * most], dtype=dtype, requires_grad=True)
+        slopes = torch.autograd.grad(torch.hypot(x[0], x[1]), x)[0]
+        np.testing.assert_allclose(slopes, [0.8, -0.6], rtol=1e-6)
 
 
 def test_slopes_of_a_norm_of_low_order_beside_entries_of_other_sizes():

@@ -119,7 +119,8 @@ def normalize(input: Asked, p: float = 2.0, dim: Anything = 1, eps: float = 1e-1
     size = arithmetic.clamp_min(_O["norm"](input, p, dim, True), eps)
     known = getattr(bottom(size), "array", None)
     if known is not None and not all_finite(known):  # over an overflow the quotient would be 0
-        most = _O["amax"](abs(input), dim, True)
+        parts = (input.real, input.imag) if input.is_complex() else (input,) * 2
+        most = _O["amax"](_O["maximum"](*map(abs, parts)), dim, True)
         lost = (size == math.inf) & (most < math.inf)
         input = input / _O["where"](lost, most, 1.0)
         size = arithmetic.clamp_min(_O["norm"](input, p, dim, True), eps)

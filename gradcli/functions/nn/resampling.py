@@ -331,9 +331,14 @@ def upsample_bilinear(input: Asked, size: Any = None, scale_factor: Any = None) 
 # ---- At given places -----------------------------------------------------------------------------
 
 
-def _held(x: Any, size: int) -> Any:
-    """``x`` held within 0 and ``size - 1``, NaN at 0: its slope at a bound is 0."""
+def _held(x: Any, size: int, rank: int) -> Any:
+    """``x`` held within 0 and ``size - 1``: its slope at a bound is 0.
+
+    NaN is at 0, of 3-d input at the other end, as in PyTorch.
+    """
     top = float(size - 1)
+    if rank == 3:
+        return _O["where"](x <= 0, 0.0, _O["where"](x < top, x, top))
     return _O["where"](x > 0, _O["where"](x >= top, top, x), 0.0)
 
 
@@ -353,10 +358,10 @@ def _mirrored(x: Any, size: int, align: bool) -> Any:
     return x * wrap(np.asarray(sign, raw.dtype), x.dtype) + kept
 
 
-def _within(x: Any, size: int, padding: str, align: bool) -> Any:
+def _within(x: Any, size: int, rank: int, padding: str, align: bool) -> Any:
     if padding == "reflection":
         x = _mirrored(x, size, align)
-    return x if padding == "zeros" else _held(x, size)
+    return x if padding == "zeros" else _held(x, size, rank)
 
 
 def _picked(input: Any, places: Sequence[np.ndarray], weight: Any = None) -> Any:
@@ -454,7 +459,9 @@ def grid_sample(
         out = _bicubic(input, spots, padding_mode, align)
     else:
         sizes = input.shape[2:]
-        spots = [_within(s, n, padding_mode, align) for s, n in zip(spots, sizes, strict=True)]
+        spots = [
+            _within(s, n, rank, padding_mode, align) for s, n in zip(spots, sizes, strict=True)
+        ]
         out = _nearest(input, spots) if mode == "nearest" else _linear(input, spots)
     return called(rowwise(out), f"GridSampler{rank}DBackward0", input, grid, leads=(input, grid))
 
@@ -480,7 +487,7 @@ def _bicubic(input: Any, spots: list, padding: str, align: bool) -> Any:
     def inside(place: np.ndarray, i: int) -> np.ndarray:
         if padding == "zeros":
             return place
-        return np.asarray(_within(wrap(place, spots[i].dtype), sizes[i], padding, align).array)
+        return np.asarray(_within(wrap(place, spots[i].dtype), sizes[i], 2, padding, align).array)
 
     return _corners(input, [f - 1 for f in first], weights, inside)
 

@@ -45,6 +45,16 @@ def test_places_that_are_nan_are_at_the_first_entry(padding, mode, wanted):
     assert found.item() == wanted  # PyTorch 2.13
 
 
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_places_that_are_nan_are_at_the_last_entry_of_3_d_input(mode):
+    x = torch.arange(8.0).reshape(1, 1, 2, 2, 2).requires_grad_()
+    grid = torch.tensor([[[[[float("nan"), 1.0, -1.0]]]]])
+    found = F.grid_sample(x, grid, mode, "border", align_corners=True)
+    assert found.item() == 3.0  # PyTorch 2.13
+    found.sum().backward()
+    assert x.grad.flatten().tolist() == [0, 0, 0, 1, 0, 0, 0, 0]
+
+
 @family("name, make", {
     "avg_pool2d": lambda x: F.avg_pool2d(x, 1),
     "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, (2, 2)),
