@@ -114,7 +114,7 @@ def solve(B: _Any, A: _Any) -> None:
     )
 
 
-Tensor.solve = solve  # type: ignore[attr-defined]
+type.__setattr__(Tensor, "solve", solve)  # no user's change
 
 
 def set_default_device(device: object) -> None:

@@ -59,7 +59,7 @@ class Grown:
     def append(self, item: Any) -> None:
         """Note that an item is appended."""
         kind = widened(self.values.spec(item))
-        if kind not in (("tensor", (), dtypes.float64), ("number", "float"), ("number", "int")):
+        if kind[1:] not in (((), dtypes.float64), ("float",), ("int",)):
             raise NotTraceable("a list that grows by something else than single numbers")
         if self.walked or kind != (self.kind or kind):
             raise NotTraceable("a list that grows in a loop over it, or by several types")
@@ -73,9 +73,15 @@ class Grown:
             raise NotTraceable("such items of a list that grows")
         self._check_home()
         args = self.value, self.values.operand(index)
-        if self.kind[0] == "tensor":
-            return self._noted(scalars.AT, *args)
-        return self.values.note(scalars.AT, args, self.kind[1])
+        if self.kind[0] == "number":
+            return self.values.note(scalars.AT, args, self.kind[1])
+        return self._typed(self._noted(scalars.AT, *args))
+
+    def _typed(self, found: Value) -> Value:
+        """An item or a sum of tensors, which may be numbers where the items may be."""
+        if self.kind is not None and self.kind[0] == "either":
+            self.values.trace.either.add(found)
+        return found
 
     def length(self) -> Any:
         """How many items it has, at this place of the program."""
@@ -101,9 +107,9 @@ class Grown:
         trace.tape.append(Loop(
             (0, count, 1), index, None, [before], [0.0], body, [after], turns=True
         ))  # fmt: skip
-        if self.kind is not None and self.kind[0] == "tensor":
-            return after
-        return self.values.note(scalars.POSITIVE, (after,), "float")
+        if self.kind == ("number", "float"):
+            return self.values.note(scalars.POSITIVE, (after,), "float")
+        return self._typed(after)
 
     __bool__ = refusing("the truth of a list that grows")
     __repr__ = refusing("the text of a list that grows")

@@ -376,6 +376,7 @@ class _Lowerer:
         value = yield node.value
         index = yield from self.index(node.index)
         if value.__class__ is Value or isinstance(value, Tensor):
+            self.values.of_tensor([value, index])
             if is_dynamic(index):
                 return self.values.pick(value, index)
             return value[index]
@@ -455,6 +456,7 @@ class _Lowerer:
         if found is not UNSET:
             return found
         value = yield node.value
+        self.values.of_tensor(value)
         if (value.__class__ is Value or isinstance(value, Tensor)) and node.name in TENSOR_READ:
             return attributes.attribute(value, node.name)
         raise NotTraceable(f"the attribute {node.name}")
@@ -786,6 +788,11 @@ class _Lowerer:
         for name, spec in specs.items():
             made: list[Value] = []
             results: list[list[Any]] = [[], []]
+            if spec[0] == "either" and self.values.spec(ends[name])[0] == "tensor" and (
+                ranged or is_narrow(self.values.spec(first[name]))
+            ):  # fmt: skip
+                # Only after no turn it would still be a number.
+                spec, loop.turns = ("tensor", *spec[1:]), loop.turns or not ranged
             value = self.values.join(spec, [ends[name], first[name]], made, results)
             loop.body.results += results[0]
             loop.outs += made
@@ -794,9 +801,6 @@ class _Lowerer:
                 if v in self.values.overwritten and end.__class__ is Value:
                     self.values.only(end, [e for other, e in ends.items() if other != name])
                     self.values.overwrite(end)
-            # After no turn it would still be a number.
-            if is_narrow(self.values.spec(first[name])) and spec[0] == "tensor":
-                loop.turns = loop.turns or not ranged
         for name, end in ends.items():
             if name in specs or name in before:
                 continue

@@ -26,7 +26,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.captures import cells_of, codes_of
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Kind, Tensor
 from gradcli.ops.operator import Operator
 
 _DEEP = 8
@@ -74,7 +74,10 @@ _FIXED = (
 )  # fmt: skip
 _HOLDING = ("func", "args", "keywords", "fget", "__func__", "__dict__", "start", "stop", "step")
 """Where partial functions, descriptors and slices hold what a function may read."""
-_HEAP = 1 << 9  # of the flags of a class: it was made at run time
+_HEAP, _FINAL = 1 << 9, 1 << 8  # flags of a class: it was made at run time, nobody may change it
+_ITEM, _ABSENT = "{of}[{name!r}] is {held}", "{name!r} not in {of}"
+_ATTRIBUTE, _CALL = "{of}.{name} is {held}", "{of}({name!r}) is {held}"
+"""Tests whether what was read stands there still."""
 _NUMBERS = (float, int, bool, str, bytes, complex, types.NoneType)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 _KNOWN = frozenset((
@@ -93,7 +96,8 @@ class Outside:
         self.function = function
         self.entries: dict[tuple, Any] = {}
         self.looks = 0  # that found it unchanged
-        self.read: dict[tuple[int, str], tuple[Callable[[str], Any], Any]] = {}
+        self.read: dict[tuple[int, str], tuple[str, Any, Any]] = {}  # a test, whose and what
+        self._unchanged: Any = None  # all of them in one, from the first look on
         self.held: list[tuple[Any, Any]] = []
         self.names: list[tuple[Any, list[str]]] = []
         self.flowing: set[int] | None = None
@@ -133,7 +137,9 @@ class Outside:
                 for scope in scopes:
                     held = vars(scope)
                     if not is_own(scope):
-                        self._guard(held, id(scope))
+                        final = isinstance(scope, type) and scope.__flags__ & _FINAL
+                        if not final and scope is not Tensor:
+                            self._guard(held, id(scope))
                         continue
                     self._look_up(held, id(scope), {*self._words, "__getattr__"})
                     # A new name may hide one of a class above.
@@ -145,7 +151,7 @@ class Outside:
                         )}  # fmt: skip
                         self._look_up(held, id(scope), (unsaid | _UNSAID) - _MAKING)
                         # What is above a class may be another.
-                        self.read[id(scope), "__mro__"] = partial(getattr, scope), scope.__mro__
+                        self.read[id(scope), "__mro__"] = _ATTRIBUTE, scope, scope.__mro__
                         if any(isinstance(held.get(name), classmethod) for name in self._words):
                             self._stack += self._making(scope)
         if self._stack:
@@ -158,6 +164,9 @@ class Outside:
         tensors = [thing for thing in self._kept if isinstance(thing, Tensor)]
         if any(tensor.__gradcli_rank__ > 1 for tensor in tensors):
             self.reason = "a value of a transform"
+        self.read[id(Kind), "changes"] = _ATTRIBUTE, Kind, Kind.changes
+        if name := Kind.replaced(self._words):  # a traced value has the library's
+            self.reason = f"a user's {name} of tensors"
         self.records = bool(self.reason) or any(tensor.edge is not None for tensor in tensors)
         """Whether something outside may need a gradient."""
 
@@ -172,17 +181,17 @@ class Outside:
             self.reason = f"a call of {f.__name__}"
         for cell, held in cells_of(f):
             if callable(held) or not known:
-                self.read[id(cell), "cell_contents"] = partial(getattr, cell), held
+                self.read[id(cell), "cell_contents"] = _ATTRIBUTE, cell, held
                 self._note(held)
         if known:
             return
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.read[id(f), name] = partial(getattr, f), getattr(f, name)
+            self.read[id(f), name] = _ATTRIBUTE, f, getattr(f, name)
         self._stack += [part for part in (f.__defaults__, f.__kwdefaults__, vars(f)) if part]
         words = [name for code in codes_of(f.__code__) for name in code.co_names]
         for name in {name for code in codes_of(f.__code__) for name in _imports(code)}:
             if (module := sys.modules.get(name)) is not None:
-                self.read[id(sys.modules), name] = sys.modules.get, module
+                self.read[id(sys.modules), name] = _ITEM, sys.modules, module
                 self._note(module)
         self._stack += [str for code in codes_of(f.__code__) if _formats(code)]
         does = next((why for code in codes_of(f.__code__) for why in _does(code, f.__code__)), "")
@@ -196,11 +205,11 @@ class Outside:
         for name in words:
             of, at = scope, key
             if name not in scope and name in vars(builtins):
-                self.read[key, name] = scope.get, None
+                self.read[key, name] = _ABSENT, scope, None
                 of, at = vars(builtins), id(builtins)
             if name in of and (at, name) not in self.read:
                 held = of[name]
-                self.read[at, name] = of.get, held
+                self.read[at, name] = _ITEM, of, held
                 self._note(held)
                 if name == "__exit__":
                     self.reason = "a with block that may catch errors"
@@ -211,15 +220,13 @@ class Outside:
         for name in self._words | {"forward", "__call__"}:
             if name in scope and (key, name) not in self.read:
                 held = scope[name]
-                self.read[key, name] = scope.get, held
+                self.read[key, name] = _ITEM, scope, held
                 if isinstance(held, types.ModuleType):
                     look = _lasts(held.__name__)
                 else:
                     look = not _lasts(getattr(held, "__module__", None) or "gradcli")
                 if look or id(held) in _TEXTS:
                     self._note(held)
-                if look and key == id(Tensor):  # a traced value has the library's
-                    self.reason = f"a user's {name} of tensors"
 
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""
@@ -250,7 +257,7 @@ class Outside:
                 held = getattr(thing, name, None)
                 self._stack.append(held)
                 if held is not None:  # ``__setstate__`` and a second ``__init__`` change it
-                    self.read[id(thing), name] = partial(getattr, thing), held
+                    self.read[id(thing), name] = _ATTRIBUTE, thing, held
         found, parts = self._print(thing)
         if found is None:
             self.reason = _TOO_MUCH
@@ -267,7 +274,7 @@ class Outside:
         def now(_: str) -> Any:
             return options if np.get_printoptions() == options else None
 
-        self.read[id(np), "printoptions"] = now, options
+        self.read[id(np), "printoptions"] = _CALL, now, options
 
     def _of_all_modules(self) -> None:
         """Note the hooks that every module runs, and whether ``cached()`` keeps values."""
@@ -275,21 +282,31 @@ class Outside:
         from gradcli.nn.utils.parametrize import KEPT
 
         self._stack.append(EVERYWHERE)
-        self.read[id(KEPT), "blocks"] = partial(getattr, KEPT), KEPT.blocks
+        self.read[id(KEPT), "blocks"] = _ATTRIBUTE, KEPT, KEPT.blocks
         if KEPT.blocks:
             self.reason = "a module whose parameters are kept for a block"
 
     def changed(self) -> bool:
         """Whether anything that was read is different now."""
+        test = self._unchanged = self._unchanged or self._test()
         try:
-            for (_, name), (read, held) in self.read.items():
-                if read(name) is not held:
-                    return True
-        except (ValueError, AttributeError):  # of a cell that is empty now, of what was deleted
+            if not test():
+                return True
+        except (ValueError, LookupError, AttributeError):  # of an empty cell, of what was deleted
             return True
-        return any([*scope] != names for scope, names in self.names) or any(
-            self._print(thing)[0] != held for thing, held in self.held
+        return bool(self.names or self.held) and (
+            any([*scope] != names for scope, names in self.names)
+            or any(self._print(thing)[0] != held for thing, held in self.held)
         )
+
+    def _test(self) -> Callable[[], bool]:
+        """Whether all that was read is the same: one expression, for it runs in every call."""
+        known: dict[str, Any] = {}
+        tests = []
+        for place, ((_, name), (test, of, held)) in enumerate(self.read.items()):
+            known[f"o{place}"], known[f"h{place}"] = of, held
+            tests.append(test.format(of=f"o{place}", name=name, held=f"h{place}"))
+        return eval(f"lambda: {' and '.join(tests)}", known)  # type: ignore[no-any-return]
 
     def prints(self, saved: list[Any]) -> list[Any]:
         """Of all that is held, with all its numbers; ``saved`` is for ``put_back``."""

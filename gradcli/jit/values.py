@@ -111,6 +111,10 @@ class Notes(Trace):
 
     taken = Trace.constant
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.either: set[Value] = set()  # which are tensors or Python numbers, as the run goes
+
     def apply(
         self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
     ) -> Value:
@@ -118,11 +122,11 @@ class Notes(Trace):
             raise NotTraceable("a whole number that no tensor takes")
         out = super().apply(op, args, params, recorded)
         assert out.source is not None
-        for a in out.source.args:
-            if a.__class__ is Value and a not in self.numbers:
-                break
-        else:
+        given = [a for a in out.source.args if a.__class__ is Value]
+        if all(a in self.numbers for a in given):
             self.numbers.add(out)  # what a rule computes with numbers alone
+        elif all(a in self.numbers or a in self.either for a in given):
+            self.either.add(out)
         return out
 
     def _weak(self, operands: list) -> list:
@@ -203,8 +207,9 @@ class Values:
     def tensors(self, values: Sequence[Any]) -> list[Any]:
         """What an operator computes with. Raises NotTraceable for truths with whole numbers, which
         give whole ones."""
-        truths = any(v.__class__ is Value and v.dtype not in FLOATS for v in values)
-        if truths and any(v.__class__ is PyNumber and v.kind != "float" for v in values):
+        truths = {v for v in values if v.__class__ is Value and v.dtype not in FLOATS}
+        whole = any(v.__class__ is PyNumber and v.kind != "float" for v in values)
+        if truths and (whole or not truths.isdisjoint(self.trace.either)):
             raise NotTraceable("truths computed with whole numbers")
         return [self.tensor(v) for v in values]
 
@@ -378,14 +383,14 @@ class Values:
             raise NotTraceable(f"a call of {getattr(target, '__name__', target)}")
         if any(options.get(word) for word in ("requires_grad", "out", "generator", "inplace")):
             raise NotTraceable("a call with such an option")
-        if any(v.__class__ is PyNumber for v in given):
-            return self.of_numbers(target, args, options)
-        if any(v.__class__ in (Closure, Grown) for v in given):
-            raise NotTraceable("a function or a list that grows as an argument")
         if len(given) == 1 and args and args[0].__class__ is Value:
             made = self.number_of(target, args[0])
             if made is not None:
                 return made
+        if any(v.__class__ is PyNumber for v in given) or self.maybe_number(given):
+            return self.of_numbers(target, args, options)
+        if any(v.__class__ in (Closure, Grown) for v in given):
+            raise NotTraceable("a function or a list that grows as an argument")
         found = with_checks(target)(*args, **options)
         if any(is_dynamic(v) for v in given):
             return self.computed(found)
@@ -454,6 +459,21 @@ class Values:
             raise NotTraceable("a function of numbers that gives something else")
         return PyNumber(out, "float")
 
+    def maybe_number(self, value: Any) -> bool:
+        """Whether a value, or one in a list of them, is a tensor or a number as the run goes."""
+        stack = [value] if self.trace.either else []
+        while stack:
+            one = stack.pop()
+            if one.__class__ is Value and one in self.trace.either:
+                return True
+            stack += one if one.__class__ in (list, tuple) else ()
+        return False
+
+    def of_tensor(self, value: Any) -> None:
+        """Raises NotTraceable where a value that is used as a tensor may be a number."""
+        if self.maybe_number(value):
+            raise NotTraceable("an attribute or an item of what may be a number")
+
     def lifted(self, value: Any) -> Any:
         """A tensor of the program as a constant."""
         return self.operand(value) if isinstance(value, Tensor) else value
@@ -465,6 +485,7 @@ class Values:
         if target.__class__ is list:
             return self.list_method(target, name, args, options)
         given = [*args, *options.values()]
+        self.of_tensor([target, *given])
         if target.__class__ is not Value and not isinstance(target, Tensor):
             raise NotTraceable(f"the method {name}")
         pure = name in _TENSOR_METHODS or name in methods.COMPOSED or name in OPERATORS
@@ -511,7 +532,8 @@ class Values:
         """The type of a value: what is carried or merged as one."""
         kind = value.__class__
         if kind is Value:
-            return "tensor", tuple(value.shape), value.dtype
+            head = "either" if value in self.trace.either else "tensor"
+            return head, tuple(value.shape), value.dtype
         if kind is PyNumber:
             return "number", value.kind
         if kind in KINDS:
@@ -537,8 +559,9 @@ class Values:
                 items = [v if v is UNSET else v[place] for v in values]
                 parts.append(self.keep(self.join(inner, items, outs, results)))
             return self.made_list(parts) if head is list else tuple(parts)
-        dtype = spec[2] if head == "tensor" else _DTYPES[spec[1]]
-        shape = spec[1] if head == "tensor" else ()
+        tensor = head != "number"
+        dtype = spec[2] if tensor else _DTYPES[spec[1]]
+        shape = spec[1] if tensor else ()
         out = Value(self.trace, shape, dtype, example=np.ones(shape, dtype.numpy)[()])
         own = True
         for value, into in zip(values, results, strict=True):
@@ -546,7 +569,7 @@ class Values:
                 into.append(None)
                 continue
             found = self.operand(value)
-            if head == "tensor" and found.__class__ in (int, bool):
+            if tensor and found.__class__ in (int, bool):
                 found = float(found)
             into.append(found)
             own = own and (value.__class__ is not Value or value in self.fresh)
@@ -555,7 +578,9 @@ class Values:
                (into[-1] for into in results)):  # fmt: skip
             self.unset.add(out)
         outs.append(out)
-        if head == "tensor":
+        if tensor:
+            if head == "either":
+                self.trace.either.add(out)
             if own:
                 self.fresh.add(out)
                 self.bound.add(out)

@@ -35,7 +35,7 @@ def test_the_first_look_up_of_a_method_respects_a_subclass_of_its_owner():
         def logcumsumexp(self, dim):
             return 2 * super().logcumsumexp(dim)
 
-    setattr(gradcli.Tensor, "logcumsumexp", methods._Unmade("logcumsumexp"))  # noqa: B010
+    type.__setattr__(gradcli.Tensor, "logcumsumexp", methods._Unmade("logcumsumexp"))
     x = gradcli.tensor([1.0, 2.0])
     both = Doubled(x).logcumsumexp(0), x.logcumsumexp(0)
     assert both[0].tolist() == [2 * v for v in both[1].tolist()]

@@ -26,6 +26,7 @@ import pytest
 import gradcli
 from gradcli.jit import compiled as module
 from gradcli.jit import eager
+from gradcli.jit.ir import NotTraceable
 from gradcli.transforms.tree import flatten
 
 PIECES = """
@@ -478,6 +479,8 @@ _LINEAR = gradcli.nn.Linear(1, 1, dtype=gradcli.float64)
         (lambda x: gradcli.nn.functional.relu(x), gradcli.nn.functional, "relu"),
         (_imported, gradcli.nn.functional, "relu"),
         (lambda x: x.sin(), gradcli.Tensor, "sin"),
+        (lambda x: x * x, gradcli.Tensor, "__mul__"),
+        (lambda x: sum([x, x]), gradcli.Tensor, "__add__"),
         (lambda x: x * math.exp(0.5), math, "exp"),
         (lambda x: x * np.exp(0.5), np, "exp"),
         (lambda x: functools.reduce(operator.mul, [x, x]), operator, "mul"),
@@ -494,6 +497,19 @@ def test_another_function_in_the_place_of_a_librarys(function, held, name, monke
         for scale[0] in (3.0, 4.0, 4.0, 5.0):
             assert c.value_and_grad(1.5) == of() != before[0]
     assert c.value_and_grad(1.5) == before[0]
+
+
+def test_another_operator_of_the_library_and_a_method_of_a_users(monkeypatch):
+    c = gradcli.compile(lambda x: x + x * 0.5)
+    assert [c(2.0) for _ in range(3)] == [3.0] * 3
+    with monkeypatch.context() as patch:
+        patch.setattr(gradcli.Tensor, "__add__", gradcli.Tensor.__sub__)
+        assert [c(2.0) for _ in range(3)] == [1.0] * 3
+    monkeypatch.setattr(gradcli.Tensor, "thrice", lambda x: x * 3.0, raising=False)
+    assert [c(2.0) for _ in range(3)] == [3.0] * 3
+    assert c.ir(2.0)  # nothing stands in the place of what it says
+    with pytest.raises(NotTraceable, match="a user's thrice of tensors"):
+        gradcli.compile(lambda x: x.thrice()).ir(2.0)
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,8 @@ MORE = (
     "s = x\nfor i in range(3):\n    s = s * sigmoid(s) + softplus(s) * 0.1\ns",
     "s = x\nfor i in range(2):\n    s = s + (w * s).sum() + (w @ w) * s\ns",
     "s = x\nfor i in range(3):\n    s = s + int(s) + float(s) * x\ns",
+    "s = 0.5\nfor i in range(300):\n    s = s*0.9 + 0.1*sin(s)/(s + 1) + x*max(s, 1)\ns.detach()*s",
+    "s = 0\nwhile s < 5:\n    s = s + x\ns.detach()*s",
     "s = x\nfor i in range(5):\n    s = s*1.1\nelse:\n    s = s + 100\ns",
     "s = x\nwhile s < 50:\n    s: float = s*1.7\nelse:\n    s = s * 2\ns",
     "def g(u, a=2, /, *, b=3):\n    return u*a*b\ng(x, 5, b=1.5) + g(x)",
@@ -202,6 +204,7 @@ LISTS = (
     "n = [1.0]\nfor i in range(300):\n    n.append(n[-1]*0.5 + i)\n"
     "s = x\nfor v in n:\n    s = s*0.9 + v*w[2]\ns",
     "n = []\nfor i in range(300):\n    n.append(float(i) * 0.01)\nsum(n) * x",
+    "s = 0.5\ny = []\nfor i in range(300):\n    y.append(s)\n    s = s*0.9 + x*y[i//2]\nsum(y)",
     "l = [1.0, 2.0]\nl[0] = 3.0\nl[1] += 2\ns = x\nfor v in l:\n    s = s * v\ns",
     "fs = [lambda q: q*k + v for k, v in enumerate([x, 2.0, w[1]]) if k != 2]\n"
     "s = 0\nfor f in fs:\n    s = s*0.9 + f(x)\ns",
@@ -366,6 +369,22 @@ def test_twenty_thousand_random_programs_agree():
             "not set on every way",
         ),
         ("p = 1\nif k > 5:\n    p = [k]\np", "depends on nothing|one thing or another"),
+        *[
+            (text, "what may be a number|a number among|truths computed")
+            for text in (
+                "b = (k if k > 5 else 2).detach()\nb * k",
+                "def f(u):\n    if u > 5:\n        return u\n    return 2\nf(k).exp() * k",
+                "b = [0, k]\nif k > 5:\n    b = [k, k]\nb[0].sum() * k",
+                "b = k\nfor i in range(3):\n    c = b.detach()\n    b = 2 if k > 5 else b*k\nc*k",
+                "y = []\nb = 2\nfor i in range(300):\n    y.append(b)\n    b = b*k\ny[0].T*k",
+                "b = k if k > 5 else 2\n(-(b + 1)).T * k",
+                "b = k if k > 5 else 2\nb[...] * k",
+                "b = k if k > 5 else 2\nlen(b) * k",
+                "b = k if k > 5 else 2\nround(b * 1.3375, 2) * k",
+                "b = k if k > 5 else 2\n(b > 1).float() * k",
+                "b = k if k > 5 else 2\n((b > 1) + (b > 1)) * k",
+            )
+        ],
     ],
 )
 def test_what_stays_on_the_engine(text, why):

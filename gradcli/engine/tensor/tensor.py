@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -97,14 +97,54 @@ def _is_plain(value: Any) -> bool:
     return getattr(value, "__gradcli_rank__", 1) == 1
 
 
-class _Kind(type):
-    """The class of Tensor: the values inside transforms are tensors to ``isinstance`` too."""
+class Kind(type):
+    """The class of Tensor: the values inside transforms are tensors to ``isinstance`` too.
+
+    What a user puts in the place of a method or an operator is noted, once the library has bound
+    its own (``begin``): generated code has the library's.
+    """
+
+    changes = object()
+    """Another one after every change."""
+    _own: ClassVar[dict[str, Any] | None] = None  # what the library has bound
+
+    @staticmethod
+    def begin() -> None:
+        """From here on changes are a user's."""
+        Kind._own = {}
+
+    @staticmethod
+    def replaced(words: Container[str]) -> str:
+        """The name of a method of Tensor that another stands in the place of, or of one of
+        ``words`` that is a user's; empty where there is none."""
+        for name, own in (Kind._own or {}).items():
+            if _found(name) is not own and (own is not None or name in words):
+                return name
+        return ""
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        cls._note(name)
+        type.__setattr__(cls, name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        cls._note(name)
+        type.__delattr__(cls, name)
+
+    def _note(cls, name: str) -> None:
+        if Kind._own is not None and cls is Tensor:
+            Kind.changes = object()
+            Kind._own.setdefault(name, _found(name))
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Slots) if cls is Tensor else type.__instancecheck__(cls, value)
 
 
-class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
+def _found(name: str) -> Any:
+    """What Tensor has under a name, not looked up; None where there is nothing."""
+    return next((vars(c)[name] for c in Tensor.__mro__ if name in vars(c)), None)
+
+
+class Tensor(Slots, Facts, Conversions, Numbers, metaclass=Kind):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
