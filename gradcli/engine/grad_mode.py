@@ -13,7 +13,6 @@ import itertools
 import operator
 import threading
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -231,8 +230,6 @@ class _Modes:
         """So many more ask for marks."""
         with _counting:
             self.marking += more
-            if self.marking == self.inferring:  # no transform is running
-                _made.clear()
 
 
 mode = _Modes()
@@ -304,22 +301,6 @@ class _Transformed(threading.local):
 
 transformed = _Transformed()
 of_transforms.append(transformed)
-_made: dict[int, tuple[weakref.ref[Any], int]] = {}
-"""Marks of what was made inside the transforms that are running, in any thread: by id, the tensor,
-for another one may have its id later, and when the innermost of then had begun."""
-
-
-def mark_made(tensor: Any, begun: int | None = None) -> None:
-    """Mark a tensor as made inside the innermost transform, or the one that had ``begun`` then."""
-    _made[id(tensor)] = weakref.ref(tensor), transformed.by[-1].begun if begun is None else begun
-
-
-def made_in(tensor: Any) -> int | None:
-    """When the transform had begun that a tensor is marked as made in."""
-    of, begun = _made.get(id(tensor), (None, None))
-    return begun if of is not None and of() is tensor else None
-
-
 pushing: dict[int, int] = {}
 """The levels of tangents that are on, in any thread, and how often: once by itself, and once for
 each second run of what was computed there."""

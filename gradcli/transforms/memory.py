@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.grad_mode import enable_grad, end_pushing, made_in, mark_made
+from gradcli.engine.grad_mode import enable_grad, end_pushing
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.composite import bottom
@@ -151,8 +151,6 @@ def moved(members: Sequence[Any]) -> list:
     new = {id(member): copy_slots(member, _new(member.__class__)) for member in members}
     aliases = References.of(*new.values())
     for old, value in zip(members, new.values(), strict=True):
-        if (begun := made_in(old)) is not None:
-            mark_made(value, begun)
         if isinstance(old, Layer):
             value.aliases = aliases
         elif value.meta is not None:

@@ -1685,6 +1685,27 @@ def test_a_jacobian_takes_little_more_than_its_own_memory():
     near(rows, torch.tensor([[1.0, 0, 0], [0, 4, 0]]))
 
 
+@family("transform", [grad, lambda f: lambda x: jvp(f, (x,), (x,))])
+@pytest.mark.parametrize(
+    "step", [lambda y: y.data.mul_(1.0), lambda y: y.detach(), lambda y: torch.ones(3) + 1]
+)
+def test_a_long_loop_inside_keeps_nothing_of_what_it_made(transform, step):
+    def f(x):
+        y = x * 1
+        for n in (200, 1000):
+            known = tracemalloc.get_traced_memory()[0]
+            for _ in range(n):
+                step(y)
+            grown.append(tracemalloc.get_traced_memory()[0] - known)
+        return (y * y).sum()
+
+    grown = []
+    tracemalloc.start()
+    transform(f)(torch.ones(3))
+    tracemalloc.stop()
+    assert grown[1] < 10_000
+
+
 def test_a_hook_inside_grad_inside_vmap_gets_the_gradient_of_each_element():
     def f(x, clip):
         y = x * 2

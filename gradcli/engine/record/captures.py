@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from gradcli.engine.grad_mode import Transform, made_in, transformed
+from gradcli.engine.grad_mode import Transform, transformed
 from gradcli.engine.record.composite import bottom, is_batch
 from gradcli.engine.tensor.storage import ARGUMENT, Slots
 from gradcli.engine.tensor.tensor import Plain, Tensor
@@ -58,7 +58,7 @@ def _mutates() -> RuntimeFault:
 def _is_from(transform: Transform, tensor: Tensor) -> bool:
     """Whether the object that stands for some memory was made inside."""
     recorded = tensor.edge is not None and not tensor.edge.leaf
-    return transform.holds(tensor.edge.seq if recorded else made_in(tensor))
+    return transform.holds(tensor.edge.seq if recorded else getattr(tensor, "_begun", None))
 
 
 def _in_memory(values: Iterable[Any], version: Any) -> bool:

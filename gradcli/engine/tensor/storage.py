@@ -22,7 +22,10 @@ class Slots:
     ``__dict__``, which Python makes when one is set.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_dtype", "array", "edge", "meta")
+    __slots__ = ("__dict__", "__weakref__", "_begun", "_dtype", "array", "edge", "meta")
+
+    # Of what was made inside transforms, nothing elsewhere: when the innermost of then had begun.
+    _begun: int
 
 
 class Version:
@@ -92,7 +95,7 @@ class Meta:
     overtaken: bool  # of a view whose memory was written to while nothing there required a gradient
     outer: Any  # of ``x.data`` that is still in the graph of a transform around: x
     resting: Any  # of a leaf that was turned off: the end of the graph that it was
-    shown: list[weakref.ref[Tensor]]  # of what there is such ``data`` of: all of them
+    shown: References  # of what there is such ``data`` of: all of them
 
     def __init__(self, version: Version | None = None) -> None:
         self.version = version or Version()
@@ -109,6 +112,13 @@ class Meta:
             with sharing:
                 self.views = self.views or References()
         self.views.note(view)
+
+    def add_data(self, data: Tensor) -> None:
+        """Note one more ``x.data`` of this tensor that is still in the graph of a transform."""
+        with sharing:
+            if not hasattr(self, "shown"):
+                self.shown = References()
+        self.shown.note(data)
 
 
 class InferenceMeta(Meta):

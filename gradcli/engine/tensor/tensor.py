@@ -24,14 +24,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import (
-    current,
-    made_in,
-    mark_made,
-    mode,
-    refuse_in_transform,
-    transformed,
-)
+from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
 from gradcli.engine.graph.level_detach import detached
 from gradcli.engine.graph.node import (
     AccumulateGrad,
@@ -442,7 +435,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=Kind):
                     edge = self.edge
                     if transformed.by:
                         recorded = edge is not None and not edge.leaf
-                        meta.version.begun = edge.seq if recorded else made_in(self)
+                        known = getattr(self, "_begun", None)
+                        meta.version.begun = edge.seq if recorded else known
                     if edge is not None and keeps_result(edge):
                         extra = more(edge)
                         if extra.out_meta is not None:  # of who asked for the saved result
@@ -465,8 +459,7 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=Kind):
         if made_by(None) is not None:
             mode.watching = True
             self._meta().outer = outer
-            shown = outer._meta()
-            shown.shown = [*getattr(shown, "shown", ()), weakref.ref(self)]
+            outer._meta().add_data(self)
         passes = sum(t.since is not None for t in transformed.by)
         if self.edge is not None or passes > 1 or transformed.linear:  # saved for a graph around
             self._meta().version = outer._meta().version
@@ -797,7 +790,7 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
 def marked(out: Tensor) -> Tensor:
     """A tensor that is made now, marked where inference mode is on or a transform is running."""
     if transformed.by:
-        mark_made(out)
+        out._begun = transformed.by[-1].begun
     if mode.inferring and current().inference:
         out.meta = own_meta()
     return out
