@@ -10,51 +10,41 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.cli import inputs, watchdog
+from gradcli.cli import inputs
 from gradcli.cli.job import Job
-from gradcli.display.expression import adjoint, symmetrizes
-from gradcli.display.graphs import watch_gradients
+from gradcli.cli.trial_points import (
+    Point,
+    full,
+    given_values,
+    or_none,
+    samples_farther,
+    samples_nearby,
+    symmetric_parts,
+    turned,
+)
 from gradcli.display.mistakes import Mistake, Part, Parts, Sample, close, diagnose
 from gradcli.display.values import show_value
-from gradcli.engine import Tensor, grad, wrap
-from gradcli.engine.backward.node_values import values_of
-from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.grad_mode import mode, no_grad
-from gradcli.engine.graph.node import Node
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.language.values.arrays import from_json
 from gradcli.ops.errors import Fault, ValueFault
-from gradcli.ops.operator import OPERATORS, is_complex
+from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.check import tolerance
 
-POINTS = 4
-"""Points beside the given one at which a formula is tried."""
-NEAR = 0.1
-"""How far they are from it, relative to its entries."""
-SHARE = 0.3
-"""The share of the seconds left that farther points may take."""
-MOST_LEVELS = 8
-"""At how many of the numbers that stand in the texts, or are given, points lie on both sides."""
 SHOWN = 6
 """Up to how many numbers a point is shown."""
-DRAWS = 8
-"""How often the steps are moved by their last digits, with other signs each time."""
 ROUNDINGS = 16
 """How many times the estimate of what a value is rounded by two may be apart."""
 MOST_PARTS = 60
 MOST_EDITS = 400
 _NUMBERS = re.compile(r"[-+\d.eE,;\s\[\]]*\d[-+\d.eE,;\s\[\]]*")
-_MATRIX = re.compile(r"->\(\w,\w\)\Z")
-"""The core of an operator that gives a matrix made of whole matrices."""
 _NAMED = re.compile(r"\s*([A-Za-z]\w*)\s*=(?!=)(.*)", re.DOTALL)
 
 
@@ -79,6 +69,7 @@ class Finding(NamedTuple):
     nearby         at how many of the points nearby it agrees, and at how many it was tried
     farther        the same of points farther away
     counter        one of these points at which it does not agree, and an entry there
+    signed         where it agrees but at farther points where variables have other signs: those
     held           other variables, where it does not agree with other values of them
     """
 
@@ -93,6 +84,7 @@ class Finding(NamedTuple):
     nearby: tuple[int, int]
     farther: tuple[int, int]
     counter: tuple[Sample, tuple[int, ...]] | None
+    signed: list[str]
     held: list[str]
     mistake: Mistake | None
     edit: Edit | None
@@ -183,20 +175,19 @@ def compare(
     arrays = {**arrays, **numbers}
     programs = {name: _prepared(job, text, name) for name, text in texts.items()}
     floats = [k for k, v in job.leaves.items() if v.dtype.differentiable]
-    here = _Point(job, _values(job, floats))
+    here = Point(job, given_values(job, floats))
     given = {k: here.value(programs[k]) for k in texts} | {
         k: np.asarray(v) for k, v in arrays.items()
     }
-    given = {name: _full(value, right[name]) for name, value in given.items()}
+    given = {name: full(value, right[name]) for name, value in given.items()}
     beside = everywhere = far = []
     # What the other variables are shall not look like numbers that belong into the formula, and
     # the gradient given may be theirs.
     if texts and not arrays:
-        symmetric = _symmetric_parts(job, floats)
-        beside = [*_samples(job, programs, names, symmetric, _nearby(job, names))]
-        moves = _nearby(job, floats)
-        everywhere = [*_samples(job, programs, floats, symmetric, moves)] or beside
-        far = _far(job, programs, names, symmetric)
+        symmetric = symmetric_parts(job, floats)
+        beside = samples_nearby(job, programs, names, symmetric)
+        everywhere = samples_nearby(job, programs, floats, symmetric) or beside
+        far = samples_farther(job, programs, names, symmetric)
     others = {name: here.by(job.program, name) for name in floats}
     samples = [Sample(here.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
@@ -235,15 +226,19 @@ def _finding(
         (sum(place is None for place in places), len(places))
         for places in (apart[: len(far)], apart[len(far) :])
     )
-    counter = next(((s, at) for s, at in zip(others, apart, strict=True) if at is not None), None)
-    agrees = not differing and counter is None and given.shape == right.shape
+    counters = [(s, at) for s, at in zip(others, apart, strict=True) if at is not None]
+    counter = min(counters, key=lambda c: len(turned(job, c[0].point)), default=None)
+    signed = [] if counter is None else turned(job, counter[0].point)
+    if all(turned(job, sample.point) for sample in far):
+        signed = []
+    agrees = not differing and (counter is None or bool(signed)) and given.shape == right.shape
     held = []
     if agrees and beside:
         moved = any(
             None is not _apart(job, name, s, programs.get(name), 10 * enough) for s in samples[1:]
         )
         held = [k for k in samples[0].right if moved and k not in programs]
-    if counter is not None:
+    if counter is not None and not agrees:
         samples = [samples[0], _whole(job, counter[0]), *samples[1:]]
     mistake = edit = None
     if not agrees:
@@ -257,14 +252,14 @@ def _finding(
         if vague and edit is not None:
             mistake = Mistake(edit.kind, _WORDS[edit.kind])
     return Finding(
-        name, given, right, agrees, rounded, first, worst, differing, near, farther, counter, held,
-        mistake, edit, text,
+        name, given, right, agrees, rounded, first, worst, differing, near, farther, counter,
+        signed, held, mistake, edit, text,
     )  # fmt: skip
 
 
 def _whole(job: Job, sample: Sample) -> Sample:
     """A sample with the gradients by all variables."""
-    point = _Point(job, sample.point)
+    point = Point(job, sample.point)
     return sample._replace(right={k: point.by(job.program, k) for k in sample.point})
 
 
@@ -298,7 +293,7 @@ def _off(
     digits = np.finfo(np.result_type(right.dtype, np.float32)).eps ** 0.5  # more are never rounded
     rounded = (off > 0) & ((apart <= digits * most) | (off <= tolerance(right.dtype)))
     if rounded.any():
-        much = _Point(job, sample.point).rounding(job.program, name, program)
+        much = Point(job, sample.point).rounding(job.program, name, program)
         rounded &= apart <= ROUNDINGS * much
     return np.where(rounded, 0.0, off), bool(rounded.any())
 
@@ -307,7 +302,7 @@ def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake 
     """A formula that holds for a symmetric matrix alone: ``2*A @ x`` for ``x @ A @ x``."""
     if name not in programs:
         return None
-    values = _values(job, [k for k, v in job.leaves.items() if v.dtype.differentiable])
+    values = given_values(job, [k for k, v in job.leaves.items() if v.dtype.differentiable])
     for matrix, value in values.items():
         if value.ndim != 2 or value.shape[0] != value.shape[1]:
             continue
@@ -315,7 +310,7 @@ def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake 
             found = []
             for seed in range(2):
                 x = value + seed
-                point = _Point(job, {**values, matrix: (x + x.T) / 2})
+                point = Point(job, {**values, matrix: (x + x.T) / 2})
                 given = point.value(programs[name])
                 found.append(close(given, point.by(job.program, name), 1e-6))
         except Fault:
@@ -341,261 +336,26 @@ def _prepared(job: Job, text: str, name: str) -> Program:
     return program
 
 
-def _values(job: Job, names: Sequence[str]) -> dict[str, Any]:
-    """The given values of variables."""
-    return {name: np.array(job.leaves[name].detach().array) for name in names}
-
-
-class _Point:
-    """The expression and its parts with some of the variables' values replaced."""
-
-    def __init__(self, job: Job, values: Mapping[str, Any]) -> None:
-        self.job = job
-        self.leaves = {
-            name: wrap(array, job.leaves[name].dtype).requires_grad_()
-            for name, array in values.items()
-        }  # fmt: skip
-
-    def numbers(self) -> dict[str, Any]:
-        """The values of all variables that a gradient could be taken by."""
-        known = {**self.job.leaves, **self.leaves}
-        return {k: np.array(v.detach().array) for k, v in known.items() if v.dtype.differentiable}
-
-    def tensor(self, program: Program) -> Tensor:
-        """A program's value here, recorded."""
-        job = self.job
-        with job.anew():
-            known = {**job.fixed, **job.leaves, **self.leaves}
-            known = {k: v for k, v in known.items() if program.takes(k)}
-            return as_tensor(inputs.execute(program, known, job.bounds)[0])
-
-    def value(self, program: Program) -> Any:
-        """A program's value here, as numbers."""
-        with no_grad():
-            found = self.tensor(program)
-        return np.array(found.array, dtype=np.result_type(found.array.dtype, np.float32))
-
-    def gradient(self, program: Program, name: str, cotangent: Any = None) -> Any:
-        """The gradient of a program's value by a variable here; None where there is none."""
-        value = self.tensor(program)
-        if value.edge is None or not value.dtype.differentiable:
-            return None
-        weights = np.ones_like(value.array) if cotangent is None else cotangent
-        if weights.shape != value.array.shape:
-            return None
-        weights = np.asarray(weights, value.array.dtype)
-        (found,) = grad(value, [self.leaves[name]], wrap(weights, value.dtype), allow_unused=True)
-        return None if found is None else np.asarray(found.array)
-
-    def rounding(self, program: Program, name: str, given: Program | None) -> Any:
-        """What each entry of a program's gradient by a variable, and that of a program that gives
-        it, are rounded by together; 0 where that is not known."""
-        mode.annotate = True
-        try:
-            (by,) = grad(self.tensor(program), [self.leaves[name]], create_graph=True)
-            found = [by] if given is None else [by, self.tensor(given)]
-            return sum(self._rounded(value) for value in found)
-        except Fault:
-            return 0.0
-        finally:
-            mode.annotate = False
-
-    def _rounded(self, value: Tensor) -> Any:
-        """How far the last digits of all steps move each entry: the cotangents of the steps are
-        linear in those of the entries, so their gradients say how far."""
-        if value.edge is None:
-            return 0.0
-        weights = wrap(np.ones_like(value.array), value.dtype).requires_grad_()
-        seen = watch_gradients(value)
-        grad(value, [*self.leaves.values()], weights, create_graph=True, allow_unused=True)
-        seen.remove()
-        steps = sorted(seen, key=attrgetter("seq"))
-        known = values_of(steps, {value.edge: value})
-        limits, draw = np.finfo(value.array.dtype), np.random.default_rng(0)
-        pairs = [
-            (seen[k], np.clip(limits.eps * _sizes(k, v), limits.smallest_subnormal, limits.max))
-            for k in steps if (v := known.get(k)) is not None and seen[k].edge
-        ]  # fmt: skip
-        total, cotangents = 0.0, [g for g, _ in pairs]
-        for _ in range(DRAWS if pairs else 0):
-            by = []
-            for g, digits in pairs:
-                turns = draw.choice((1, -1, -1j, 1j)[: 4 if is_complex(g) else 2], g.shape)
-                by.append(wrap(np.asarray(digits * turns, g.array.dtype), g.dtype))
-            (felt,) = grad(cotangents, [weights], by, retain_graph=True, materialize_grads=True)
-            total = np.maximum(total, np.abs(felt.array))
-        return total
-
-    def by(self, program: Program, name: str) -> Any:
-        """The same; zeros where there is none."""
-        found = self.gradient(program, name)
-        return np.zeros_like(self.leaves[name].array) if found is None else found
-
-
-def _sizes(step: Node, value: Any) -> Any:
-    """What the entries of a step are rounded in proportion to: each to itself; those of a matrix
-    that is computed as a whole, as by ``matrix_exp``, to the largest of it."""
-    sizes = np.abs(value)
-    if not _MATRIX.search(getattr(step.op, "core", "")):
-        return sizes
-    return np.broadcast_to(sizes.max((-2, -1), initial=0.0, keepdims=True), sizes.shape)
-
-
-def _symmetric_parts(job: Job, names: Sequence[str]) -> set[str]:
-    """The symmetric matrices of which the derivatives see no other part, as they are put into
-    cholesky or eigvalsh: a formula need hold for symmetric ones alone."""
-    found = set()
-    for name, x in _values(job, names).items() if symmetrizes(job.value()) else ():
-        if x.ndim >= 2 and np.array_equal(x, adjoint(x)):
-            above = np.triu(np.full_like(x, NEAR * (1 + 1j if is_complex(x) else 1)), 1)
-            turned = _Point(job, {name: x + above - adjoint(above)})
-            by = _or_none(turned.by, job.program, name)
-            if by is not None and close(by, adjoint(by), tolerance(by.dtype)):
-                found.add(name)
-    return found
-
-
-def _nearby(job: Job, moved: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Values of ``moved`` that differ a little from the given ones."""
-    rng = np.random.default_rng(0)
-    for _ in range(POINTS):
-        values = {}
-        for name, x in _wide(job, moved).items():
-            size = np.where(x == 0, 1.0, np.abs(x))
-            values[name] = x + NEAR * size * rng.uniform(-1, 1, x.shape) * _turns(rng, x, (1,))
-        yield values
-
-
-def _farther(
-    job: Job, programs: Mapping[str, Program], moved: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    """Values of ``moved`` by about 1 from the given ones, of ordinary sizes and both signs, and on
-    both sides of the numbers that stand in the texts or are given: a branch may begin there."""
-    rng = np.random.default_rng(1)
-    levels = dict.fromkeys(_levels(job, programs, moved))
-    ways = [*_FARTHER]
-    for level in [*levels][:MOST_LEVELS]:
-        ways += [_beside(level, 1), _beside(level, -1)]
-    known = _wide(job, moved)
-    for way in ways:
-        draws = {
-            name: (x, rng.uniform(0.3, 1.7, x.shape), _turns(rng, x, (1, -1)))
-            for name, x in known.items()
-        }
-        yield {name: way(*drawn) for name, drawn in draws.items()}
-
-
-def _beside(level: float, side: int) -> Callable[[Any, Any, Any], Any]:
-    return lambda _x, u, _s: level + side * u
-
-
-def _signs(x: Any, s: Any) -> Any:
-    return np.where(x == 0, s, np.sign(x))
-
-
-_FARTHER: tuple[Callable[[Any, Any, Any], Any], ...] = (
-    lambda x, u, s: x + s * u,
-    lambda x, u, s: x + u,
-    lambda x, u, s: x - u,
-    lambda x, u, s: np.where(x == 0, s * u, -x * (1 + NEAR * s * u)),
-    lambda x, u, s: _signs(x, s) * u,
-    lambda x, u, s: -_signs(x, s) * u,
-    lambda _x, u, s: s * u,
-    lambda _x, u, _s: u / 2,
-    lambda _x, u, _s: -u / 2,
-    lambda _x, u, _s: 1 + u,
-    lambda _x, u, s: 4 * s * u,
-    lambda x, u, s: _signs(x, s) * 12 * u,
-    lambda x, u, s: -_signs(x, s) * 12 * u,
-)
-"""Values by the given one, numbers from 0.3 to 1.7, and signs: many domains have some of them."""
-
-
-def _levels(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> Iterator[float]:
-    """Numbers at which branches may begin, but for those that points of ordinary size surround."""
-    for program in (job.program, *programs.values()):
-        for node in n.walk(program.checked.module):
-            if isinstance(node, n.Number) and 2 < abs(node.value) < 1e100:
-                yield from (abs(node.value), -abs(node.value))
-    for name, leaf in job.leaves.items():
-        if name not in moved and leaf.array.size == 1 and not is_complex(leaf.array):
-            yield float(leaf.array.item())
-
-
-def _wide(job: Job, names: Sequence[str]) -> dict[str, Any]:
-    """The values of variables as float64 or complex128."""
-    values = _values(job, names)
-    return {k: v.astype(np.result_type(v.dtype, np.float64)) for k, v in values.items()}
-
-
-def _turns(rng: np.random.Generator, x: Any, signs: tuple[int, ...]) -> Any:
-    """A sign for each entry; of complex ones a direction."""
-    if is_complex(x):
-        return np.exp(2j * np.pi * rng.uniform(size=x.shape))
-    return rng.choice(signs, x.shape) if len(signs) > 1 else 1.0
-
-
-def _far(
-    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str]
-) -> list[Sample]:
-    """The samples farther away that are found in a share of the time."""
-    found = []
-    try:
-        with watchdog.share_of_time(SHARE):
-            for s in _samples(job, programs, moved, symmetric, _farther(job, programs, moved)):
-                found.append(s)
-    except Fault as fault:
-        if fault.code != "E0608":
-            raise
-    return found
-
-
-def _samples(
-    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str],
-    moves: Iterable[Mapping[str, Any]],
-) -> Iterator[Sample]:  # fmt: skip
-    """Points with other values of ``moved``, the gradients of the rules and the formulas' values.
-
-    Those at which something is not finite or has no value are left out.
-    """
-    for values in moves:
-        near = {
-            k: (v + adjoint(v)) / 2 if k in symmetric else v for k, v in values.items()
-        }  # fmt: skip
-        point = _Point(job, {k: np.asarray(v, job.leaves[k].array.dtype) for k, v in near.items()})
-        try:
-            gradients = {name: point.by(job.program, name) for name in near}
-            given = {name: point.value(program) for name, program in programs.items()}
-            value = point.value(job.program)  # where it is NaN, as log(-1), a slope means nothing
-        except Fault as fault:
-            if fault.code == "E0608":
-                raise
-            continue
-        given |= {k: _full(given[k], g) for k, g in gradients.items() if k in given}
-        if all(np.isfinite(a).all() for a in (value, *gradients.values(), *given.values())):
-            yield Sample(point.numbers(), gradients, given)
-
-
 # -- parts of the expression, for the diagnosis ----------------------------------------------------
 
 
 def _parts(job: Job, name: str, samples: Sequence[Sample], formula: str | None) -> Parts:
     """Values and gradients of the expression's parts and variants, computed when asked for."""
-    points = {id(s): _Point(job, s.point) for s in samples}
+    points = {id(s): Point(job, s.point) for s in samples}
     text = job.program.source.text
     parts = Parts(formula, [], [], [], [], [], [])
 
     def value(program: Program) -> Part:
-        return lambda s: _or_none(points[id(s)].value, program)
+        return lambda s: or_none(points[id(s)].value, program)
 
     def gradient(program: Program) -> Part:
-        return lambda s: _or_none(points[id(s)].gradient, program, name)
+        return lambda s: or_none(points[id(s)].gradient, program, name)
 
     def pulled(program: Program) -> Part:
-        return lambda s: _or_none(points[id(s)].gradient, program, name, s.given[name])
+        return lambda s: or_none(points[id(s)].gradient, program, name, s.given[name])
 
     def add(table: Any, shown: str, kind: Callable[[Program], Part], changed: str) -> None:
-        program = _or_none(prepare, Source(changed))
+        program = or_none(prepare, Source(changed))
         if program is not None:
             table.append((shown, kind(program)))
 
@@ -634,14 +394,6 @@ def _operands(node: n.Node) -> list[n.Node]:
     if isinstance(node, n.Binary) and node.op not in "+-":  # of a sum these are terms
         return [side for side in (node.left, node.right) if not isinstance(side, n.Number)]
     return []
-
-
-def _or_none(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function gives; None where it cannot be computed, or not within the limits."""
-    try:
-        return function(*args)
-    except Fault:
-        return None
 
 
 def _subexpressions(program: Program) -> Iterator[tuple[int, n.Node, bool]]:
@@ -702,28 +454,28 @@ def _edit(
     job: Job, name: str, program: Program, samples: Sequence[Sample], enough: float
 ) -> Edit | None:
     """The first small change to the formula that gives the gradient at every point."""
-    points = [_Point(job, s.point) for s in samples]
+    points = [Point(job, s.point) for s in samples]
+    symmetric, with_signs = symmetric_parts(job, [name]), None
     for count, edit in enumerate(_edits(job, program)):
         if count >= MOST_EDITS:
             break
-        changed = _or_none(prepare, Source(edit.made_in(program.source.text)))
+        changed = or_none(prepare, Source(edit.made_in(program.source.text)))
         if changed is None:
             continue
         with np.errstate(all="ignore"):
-            values = (_or_none(p.value, changed) for p in points)
-            if all(
-                v is not None and close(_full(v, s.right[name]), s.right[name], enough)
+            values = (or_none(p.value, changed) for p in points)
+            if not all(
+                v is not None and close(full(v, s.right[name]), s.right[name], enough)
                 for v, s in zip(values, samples, strict=True)
-            ) and not any(
-                _apart(job, name, s, changed, 10 * enough) is not None
-                for s in _far(job, {name: changed}, [name], _symmetric_parts(job, [name]))
             ):
-                return edit
-    return None
-
-
-def _full(value: Any, right: Any) -> Any:
-    return np.broadcast_to(value, right.shape) if value.shape == () else value
+                continue
+            far = samples_farther(job, {name: changed}, [name], symmetric)
+            apart = [s for s in far if _apart(job, name, s, changed, 10 * enough) is not None]
+        if not apart:
+            return edit
+        if with_signs is None and all(turned(job, s.point) for s in apart):
+            with_signs = edit
+    return with_signs
 
 
 # What people take for one another: a list of slips, not of facts.
@@ -829,7 +581,10 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
     if found.agrees:
         but = " but for rounding" if found.rounded else ""
         where = f", with {', '.join(found.held)} as given" if found.held else ""
-        return [f"{head}: agrees{but} at this point{_tried(found)}{where}"]
+        if found.signed:
+            where += f", where {', '.join(found.signed)} {_HAVE[len(found.signed) == 1]} given"
+        lines = [f"{head}: agrees{but} at this point{_tried(found)}{where}"]
+        return [*lines, f"  not {_elsewhere(found, show)}"] if found.signed else lines
     lines = []
     if found.first is not None and found.worst is not None:
         where = _entry(found.given, found.right, found.first, show)
@@ -854,6 +609,9 @@ def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
             lines.append(f"    {' ' * start}{'^' * max(1, end - start)}")
         lines.append(f"  help: {found.edit.made_in(found.formula).strip()} agrees")
     return lines
+
+
+_HAVE = ("have the signs", "has the sign")
 
 
 def _tried(found: Finding) -> str:
@@ -896,11 +654,13 @@ def record_of(found: Finding, tensor: Callable[[Any], Any]) -> dict[str, Any]:
         record["farther"] = list(found.farther)
     if found.held:
         record["held"] = found.held
+    if found.signed:
+        record["signed"] = found.signed
+    if found.counter is not None:
+        record["differs_at"] = {k: tensor(v) for k, v in found.counter[0].point.items()}
     if not found.agrees:
         record["first"] = None if found.first is None else list(found.first)
         record["worst"] = None if found.worst is None else list(found.worst)
-        if found.counter is not None:
-            record["differs_at"] = {k: tensor(v) for k, v in found.counter[0].point.items()}
         record["kind"] = None if found.mistake is None else found.mistake.kind
         record["message"] = None if found.mistake is None else found.mistake.said
         if found.edit is not None and found.formula is not None:

@@ -40,6 +40,8 @@ _OTHER = ((4, 3, 5, 2, 6, 7), (5, 4, 3, 2, 6, 7), (2, 3, 4, 5, 6, 7))
 """Sizes to try next: ``inv(X.T @ X)`` needs more rows than columns."""
 _NEAR = (1e-9, -3e-9, 7e-9)
 """How much further points lie at which a derivative that is no rounding is nearly the same."""
+_STEEPEST = 1000.0
+"""How many times as much, relatively, a derivative may change there: as exp(-x) at 1000."""
 _APART = 0.01
 """How far from what may be a root, relatively or beside 0, it is looked at again."""
 _CERTAIN = 1e-13
@@ -383,7 +385,8 @@ def settled(
             near_by = {k: np.where(a == 0, ways[k], a * (1 + ways[k])) for k, a in point.items()}
             again = numeric(program, near_by, sizes, path, along=along)
             if again is not None:  # beyond a border, as below 0 of x**0.5, there is no number
-                engine &= _close(again, exact, least) | np.isnan(again)
+                steep = _STEEPEST * abs(by)
+                engine &= _close(again, exact, least, steep) | np.isnan(again)
                 confirmed |= ~np.isnan(again)
         engine &= confirmed
     doubt = ~engine & (lost | (over & ~near))
@@ -393,9 +396,10 @@ def settled(
     return got, bool(doubt.any()), exact if other and not doubt.any() else None
 
 
-def _close(one: np.ndarray, exact: np.ndarray, least: float = 0.0) -> np.ndarray:
-    """The entries that are another's to six digits, of ``least`` at least: no NaN is."""
-    return abs(one - exact) <= 1e-6 * np.maximum(abs(exact), least)
+def _close(one: np.ndarray, exact: np.ndarray, least: float = 0.0, more: float = 0.0) -> np.ndarray:
+    """The entries that are another's to six digits, or by ``more``, of ``least`` at least: no NaN
+    is."""
+    return abs(one - exact) <= (1e-6 + more) * np.maximum(abs(exact), least)
 
 
 def _vjps(value: Any, leaves: Sequence[Any]) -> np.ndarray:

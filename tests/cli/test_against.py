@@ -51,10 +51,8 @@ HIDDEN = [
     ("tanh(x)", "1e-9", "1-tanh(x)^2", "1+tanh(x)"), ("x^2", "1e-12", "2*x", "2*x + x^2"),
     ("exp(-x)", "800", "-exp(-x)", "exp(-x)"), ("sin(x)", "3", "cos(x)", "cos(x) + 1e-6*x*(x-3)"),
     ("x^3", "4", "3*x^2", "3*x^2 + sin(pi*x)*(x > 5)"), ("floor(x)*x", "2.5", "floor(x)", "0*x+2"),
-    ("abs(x)", "2", "sign(x)", "x/x"), ("relu(x)^2", "2", "2*relu(x)", "2*x"),
     ("where(x > 10, x^2, x)", "1", "where(x > 10, 2*x, 1)", "x/x"),
     ("where(x > t, x^2, x)", "1 --t 50 --wrt x", "where(x > t, 2*x, 1)", "x/x"),
-    ("sum(x*abs(x))", "1,1,2", "2*abs(x)", "2*x"),
     ("sum(x^2)", "1e-9,0", "2*x", "2*x + outer(x, x) @ x"),
     ("trace(x @ x)", "2,0;0,2", "2*x.T", "2*x.T + relu(x - 9)"),
     ("(x*x).real", "1+2j", "2*x.conj()", "2*x.conj() + x.imag - 2"),
@@ -73,6 +71,44 @@ def test_terms_that_vanish_at_the_point_are_seen_farther_away(cli, text, point, 
     assert not mended or cli(*line, mended[0].split(" agrees")[0]).code == 0
     record = cli(*line, wrong, "--json").json["against"]["x"]
     assert not record["agrees"] and "x" in record["differs_at"]
+
+
+SIGNED = [
+    ("sqrt(x*y)", "--x 2 --y 3", {"x": "sqrt(y/x)/2", "y": "sqrt(x/y)/2"}),
+    ("asin(x/y)", "--x 2 --y 3", {"x": "1/sqrt(y^2-x^2)", "y": "-x/(y*sqrt(y^2-x^2))"}),
+    ("log(x*y)*z", "--x -2 --y -1e-5 --z 1", {"z": "log(-x) + log(-y)"}),
+    ("sum(sqrt(x^2))", "--x -2,30", {"x": "stack([-1, 1]) + 0*x"}),
+    ("abs(x)", "--x 2", {"x": "x/x"}), ("relu(x)^2", "--x 2", {"x": "2*x"}),
+    ("sum(x*abs(x))", "--x 1,1e9,2", {"x": "2*x"}), ("x^0.5*y", "--x 4 --y 1", {"x": "y/2/x^0.5"}),
+]  # fmt: skip
+
+
+@family("text, point, given", SIGNED)
+def test_what_holds_where_the_signs_are_those_given_agrees_with_a_note(cli, text, point, given):
+    line = ["check", text, *point.split(), "--wrt", ",".join(given)]
+    line += [word for name, formula in given.items() for word in ("--against", f"{name}={formula}")]
+    record = cli(*line, "--json").json["against"]
+    done = cli(*line)
+    assert done.code == 0, done.out
+    for found in record.values():
+        assert found["agrees"] and found["nearby"] == [4, 4]
+        same, tried = found["farther"]
+        assert ("signed" in found) == ("differs_at" in found) == (same < tried)
+    names = ", ".join(next(iter(record.values())).get("signed", ""))
+    assert not names or (f"where {names} ha" in done.out and "  not where x = " in done.out)
+    wrong = [word.replace("=", "=1.5*(") + ")" if "=" in word else word for word in line]
+    done = cli(*wrong)
+    assert done.code == 1 and "disagrees" in done.out
+
+
+@pytest.mark.parametrize("line", [
+    '"where(x > 10, x^2, abs(x))" --x 1 --against "x/x"',
+    '"sum(where(abs(x) > 10, x, -x))" --x 2,-3 --against "-x/x"',
+    '"abs(x)*(x < 100)" --x 3 --against "x/x"',
+])  # fmt: skip
+def test_what_fails_at_points_of_the_same_signs_disagrees(cli, line):
+    done = cli("check", *shlex.split(line))
+    assert done.code == 1 and "disagrees elsewhere" in done.out, done.out
 
 
 @family("text, formula, held", [

@@ -119,6 +119,14 @@ def test_a_group_that_cancels_is_kept() -> None:
     assert found.text.count("x**2*softmax(x)") == found.text.count("x**2 + 2*x - sum(")
 
 
+@pytest.mark.parametrize("x", [30.0, 300.0, 700.0])
+def test_what_cancels_to_nothing_far_out_is_the_engines(x: float) -> None:
+    """All digits of the formula are lost there, and the engine's value falls steeply."""
+    found, lost, doubtful, _ = diff("exp(-x)*x/(1-exp(-x))", order=2).settled(x=x)
+    assert np.allclose(found["x"], (x - 2) * np.exp(-x), rtol=1e-9, atol=0)
+    assert lost == ["x"] and not doubtful
+
+
 def test_quotients_by_expm1_do_not_overflow() -> None:
     found = diff("x/expm1(x)", order=2)
     assert all(found.evaluate(x=x) == 0 for x in (800.0, 1500.0, -1500.0))

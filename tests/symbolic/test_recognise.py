@@ -47,6 +47,8 @@ NAMED = [
     ("relu(x)**2", "2*relu(x)"),
     ("relu(x)*x", "2*relu(x)"),
     ("max(x, 0)*x", "2*max(x, 0)"),
+    ("max(x, y)*min(x, y)", "y"),
+    ("max(x, y) + min(x, y)", "1"),
     ("where(x > 0, x, 0)**2", "2*max(x, 0)"),
     ("x*abs(x)", "2*abs(x)"),
     ("log(abs(x))", "1/x"),

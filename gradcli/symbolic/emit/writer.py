@@ -363,6 +363,9 @@ class Writer:
             rest = tuple(f for f in m if f is not found)
             sides = choices.setdefault((found[0].args[0], found[1]), [{}, {}])
             sides[0 if found[0].args[1].number() else 1][rest] = c
+        for key in [k for k, (yes, no) in choices.items() if yes == no]:  # there is no choice
+            for rest, c in choices.pop(key)[0].items():
+                plain[rest] = plain.get(rest, Fraction(0)) + c
         pieces = [self.piece(m, c, labels) for m, c in plain.items()]
         inside = {p: multiplied(self, p, m) for p, m in zip(pieces, plain, strict=True)}
         if len(plain) == 1 and not choices:

@@ -1,0 +1,316 @@
+"""Points at which a formula of ``gradcli check --against`` is tried, and what is found there.
+
+Nearby ones tell chance from agreement. Farther ones are of ordinary sizes and of all signs, and on
+both sides of the numbers at which a branch may begin: a term that vanishes at the given point, as
+it is tiny, huge or whole, does not vanish there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.cli import inputs, watchdog
+from gradcli.cli.job import Job
+from gradcli.display.expression import adjoint, symmetrizes
+from gradcli.display.graphs import watch_gradients
+from gradcli.display.mistakes import Sample, close
+from gradcli.engine import Tensor, grad, wrap
+from gradcli.engine.backward.node_values import values_of
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.grad_mode import mode, no_grad
+from gradcli.engine.graph.node import Node
+from gradcli.language.runtime.run import Program
+from gradcli.language.syntax import nodes as n
+from gradcli.ops.errors import Fault
+from gradcli.ops.operator import is_complex
+from gradcli.transforms.check import tolerance
+
+POINTS = 4
+"""Points nearby at which a formula is tried."""
+NEAR = 0.1
+"""How far they are from the given one, relative to its entries."""
+SHARE = 0.3
+"""The share of the seconds left that farther points may take."""
+MOST_LEVELS = 4
+"""At how many of the numbers that stand in the texts, or are given, points lie on both sides."""
+DRAWS = 8
+"""How often the steps are moved by their last digits, with other signs each time."""
+_MATRIX = re.compile(r"->\(\w,\w\)\Z")
+"""The core of an operator that gives a matrix made of whole matrices."""
+
+
+# -- what the expression gives at a point ------------------------------------------------------
+
+
+def given_values(job: Job, names: Sequence[str]) -> dict[str, Any]:
+    """The given values of variables."""
+    return {name: np.array(job.leaves[name].detach().array) for name in names}
+
+
+class Point:
+    """The expression and its parts with some of the variables' values replaced."""
+
+    def __init__(self, job: Job, values: Mapping[str, Any]) -> None:
+        self.job = job
+        self.leaves = {
+            name: wrap(array, job.leaves[name].dtype).requires_grad_()
+            for name, array in values.items()
+        }  # fmt: skip
+
+    def numbers(self) -> dict[str, Any]:
+        """The values of all variables that a gradient could be taken by."""
+        known = {**self.job.leaves, **self.leaves}
+        return {k: np.array(v.detach().array) for k, v in known.items() if v.dtype.differentiable}
+
+    def tensor(self, program: Program) -> Tensor:
+        """A program's value here, recorded."""
+        job = self.job
+        with job.anew():
+            known = {**job.fixed, **job.leaves, **self.leaves}
+            known = {k: v for k, v in known.items() if program.takes(k)}
+            return as_tensor(inputs.execute(program, known, job.bounds)[0])
+
+    def value(self, program: Program) -> Any:
+        """A program's value here, as numbers."""
+        with no_grad():
+            found = self.tensor(program)
+        return np.array(found.array, dtype=np.result_type(found.array.dtype, np.float32))
+
+    def gradient(self, program: Program, name: str, cotangent: Any = None) -> Any:
+        """The gradient of a program's value by a variable here; None where there is none."""
+        value = self.tensor(program)
+        if value.edge is None or not value.dtype.differentiable:
+            return None
+        weights = np.ones_like(value.array) if cotangent is None else cotangent
+        if weights.shape != value.array.shape:
+            return None
+        weights = np.asarray(weights, value.array.dtype)
+        (found,) = grad(value, [self.leaves[name]], wrap(weights, value.dtype), allow_unused=True)
+        return None if found is None else np.asarray(found.array)
+
+    def rounding(self, program: Program, name: str, given: Program | None) -> Any:
+        """What each entry of a program's gradient by a variable, and that of a program that gives
+        it, are rounded by together; 0 where that is not known."""
+        mode.annotate = True
+        try:
+            (by,) = grad(self.tensor(program), [self.leaves[name]], create_graph=True)
+            found = [by] if given is None else [by, self.tensor(given)]
+            return sum(self._rounded(value) for value in found)
+        except Fault:
+            return 0.0
+        finally:
+            mode.annotate = False
+
+    def _rounded(self, value: Tensor) -> Any:
+        """How far the last digits of all steps move each entry: the cotangents of the steps are
+        linear in those of the entries, so their gradients say how far."""
+        if value.edge is None:
+            return 0.0
+        weights = wrap(np.ones_like(value.array), value.dtype).requires_grad_()
+        seen = watch_gradients(value)
+        grad(value, [*self.leaves.values()], weights, create_graph=True, allow_unused=True)
+        seen.remove()
+        steps = sorted(seen, key=attrgetter("seq"))
+        known = values_of(steps, {value.edge: value})
+        limits, draw = np.finfo(value.array.dtype), np.random.default_rng(0)
+        pairs = [
+            (seen[k], np.clip(limits.eps * _sizes(k, v), limits.smallest_subnormal, limits.max))
+            for k in steps if (v := known.get(k)) is not None and seen[k].edge
+        ]  # fmt: skip
+        total, cotangents = 0.0, [g for g, _ in pairs]
+        for _ in range(DRAWS if pairs else 0):
+            by = []
+            for g, digits in pairs:
+                turns = draw.choice((1, -1, -1j, 1j)[: 4 if is_complex(g) else 2], g.shape)
+                by.append(wrap(np.asarray(digits * turns, g.array.dtype), g.dtype))
+            (felt,) = grad(cotangents, [weights], by, retain_graph=True, materialize_grads=True)
+            total = np.maximum(total, np.abs(felt.array))
+        return total
+
+    def by(self, program: Program, name: str) -> Any:
+        """The same; zeros where there is none."""
+        found = self.gradient(program, name)
+        return np.zeros_like(self.leaves[name].array) if found is None else found
+
+
+def _sizes(step: Node, value: Any) -> Any:
+    """What the entries of a step are rounded in proportion to: each to itself; those of a matrix
+    that is computed as a whole, as by ``matrix_exp``, to the largest of it."""
+    sizes = np.abs(value)
+    if not _MATRIX.search(getattr(step.op, "core", "")):
+        return sizes
+    return np.broadcast_to(sizes.max((-2, -1), initial=0.0, keepdims=True), sizes.shape)
+
+
+# -- the choice of points -----------------------------------------------------------------------
+
+
+def symmetric_parts(job: Job, names: Sequence[str]) -> set[str]:
+    """The symmetric matrices of which the derivatives see no other part, as they are put into
+    cholesky or eigvalsh: a formula need hold for symmetric ones alone."""
+    found = set()
+    for name, x in given_values(job, names).items() if symmetrizes(job.value()) else ():
+        if x.ndim >= 2 and np.array_equal(x, adjoint(x)):
+            above = np.triu(np.full_like(x, NEAR * (1 + 1j if is_complex(x) else 1)), 1)
+            moved = Point(job, {name: x + above - adjoint(above)})
+            by = or_none(moved.by, job.program, name)
+            if by is not None and close(by, adjoint(by), tolerance(by.dtype)):
+                found.add(name)
+    return found
+
+
+def _nearby(job: Job, moved: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Values of ``moved`` that differ a little from the given ones."""
+    rng = np.random.default_rng(0)
+    for _ in range(POINTS):
+        values = {}
+        for name, x in _wide(job, moved).items():
+            size = np.where(x == 0, 1.0, np.abs(x))
+            values[name] = x + NEAR * size * rng.uniform(-1, 1, x.shape) * _turns(rng, x, (1,))
+        yield values
+
+
+class _Way(NamedTuple):
+    """A value ``share*x + sign*(middle + size*u)`` where x is given and u is from 0.3 to 1.7.
+
+    The sign of an entry is "given", "other" or "any", "+" or "-".
+    """
+
+    share: float
+    sign: str
+    middle: float
+    size: float
+
+    def value(self, x: Any, rng: np.random.Generator) -> Any:
+        """Such a value for each entry of ``x``."""
+        u, drawn = rng.uniform(0.3, 1.7, x.shape), _turns(rng, x, (1, -1))
+        given = np.where(x == 0, drawn, np.sign(x))
+        signs = {"given": given, "other": -given, "any": drawn, "+": 1, "-": -1}
+        return self.share * x + signs[self.sign] * (self.middle + self.size * u)
+
+
+_FARTHER = [
+    _Way(*way) for way in (
+        (1, "any", 0, 1), (1, "given", 0, 1), (1, "other", 0, 1), (-1, "any", 0, NEAR),
+        (4, "any", 0, NEAR), (0.25, "given", 0, 0.01),
+        (0, "given", 0, 0.5), (0, "given", 1, 1), (0, "given", 0, 4), (0, "given", 0, 12),
+        (0, "any", 0, 1), (0, "any", 0, 4), (0, "other", 0, 0.5), (0, "other", 0, 12),
+        (0, "+", 0, 0.5), (0, "+", 1, 1), (0, "-", 0, 0.5),
+    )
+]  # fmt: skip
+"""Many domains have some of these."""
+
+
+def _farther(
+    job: Job, programs: Mapping[str, Program], moved: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Values of ``moved`` by about 1 from the given ones, of ordinary sizes and both signs, and on
+    both sides of the numbers that stand in the texts or are given: a branch may begin there."""
+    rng = np.random.default_rng(1)
+    levels = [*dict.fromkeys(_levels(job, programs, moved))][:MOST_LEVELS]
+    beside = [
+        _Way(0, sign, level, side)
+        for level in levels for sign in ("given", "other") for side in (1, -1)
+    ]  # fmt: skip
+    known = _wide(job, moved)
+    for way in (*_FARTHER, *beside):
+        yield {name: way.value(x, rng) for name, x in known.items()}
+
+
+def _levels(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> Iterator[float]:
+    """Sizes at which branches may begin, but for those that points of ordinary size surround."""
+    for program in (job.program, *programs.values()):
+        for node in n.walk(program.checked.module):
+            if isinstance(node, n.Number) and 2 < abs(node.value) < 1e100:
+                yield float(abs(node.value))
+    for name, leaf in job.leaves.items():
+        if name not in moved and leaf.array.size == 1 and not is_complex(leaf.array):
+            yield abs(float(leaf.array.item()))
+
+
+def turned(job: Job, point: Mapping[str, Any]) -> list[str]:
+    """The variables of which an entry has another sign at a point than as it is given; entries
+    that are given as 0, and complex ones, have none."""
+    given = given_values(job, [*point])
+    return [
+        name for name, x in given.items()
+        if not is_complex(x) and (x * np.sign(point[name]) < 0).any()
+    ]  # fmt: skip
+
+
+def _wide(job: Job, names: Sequence[str]) -> dict[str, Any]:
+    """The values of variables as float64 or complex128."""
+    values = given_values(job, names)
+    return {k: v.astype(np.result_type(v.dtype, np.float64)) for k, v in values.items()}
+
+
+def _turns(rng: np.random.Generator, x: Any, signs: tuple[int, ...]) -> Any:
+    """A sign for each entry; of complex ones a direction."""
+    if is_complex(x):
+        return np.exp(2j * np.pi * rng.uniform(size=x.shape))
+    return rng.choice(signs, x.shape) if len(signs) > 1 else 1.0
+
+
+def samples_nearby(
+    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str]
+) -> list[Sample]:
+    """The samples nearby."""
+    return [*_samples(job, programs, moved, symmetric, _nearby(job, moved))]
+
+
+def samples_farther(
+    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str]
+) -> list[Sample]:
+    """The samples farther away that are found in a share of the time."""
+    found = []
+    try:
+        with watchdog.share_of_time(SHARE):
+            for s in _samples(job, programs, moved, symmetric, _farther(job, programs, moved)):
+                found.append(s)
+    except Fault as fault:
+        if fault.code != "E0608":
+            raise
+    return found
+
+
+def _samples(
+    job: Job, programs: Mapping[str, Program], moved: Sequence[str], symmetric: Container[str],
+    moves: Iterable[Mapping[str, Any]],
+) -> Iterator[Sample]:  # fmt: skip
+    """Points with other values of ``moved``, the gradients of the rules and the formulas' values.
+
+    Those at which something is not finite or has no value are left out.
+    """
+    for values in moves:
+        near = {
+            k: (v + adjoint(v)) / 2 if k in symmetric else v for k, v in values.items()
+        }  # fmt: skip
+        point = Point(job, {k: np.asarray(v, job.leaves[k].array.dtype) for k, v in near.items()})
+        try:
+            gradients = {name: point.by(job.program, name) for name in near}
+            given = {name: point.value(program) for name, program in programs.items()}
+            value = point.value(job.program)  # where it is NaN, as log(-1), a slope means nothing
+        except Fault as fault:
+            if fault.code == "E0608":
+                raise
+            continue
+        given |= {k: full(given[k], g) for k, g in gradients.items() if k in given}
+        if all(np.isfinite(a).all() for a in (value, *gradients.values(), *given.values())):
+            yield Sample(point.numbers(), gradients, given)
+
+
+def full(value: Any, right: Any) -> Any:
+    return np.broadcast_to(value, right.shape) if value.shape == () else value
+
+
+def or_none(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function gives; None where it cannot be computed, or not within the limits."""
+    try:
+        return function(*args)
+    except Fault:
+        return None
