@@ -278,7 +278,8 @@ def _float_power(self: Tensor, exponent: Operand) -> Tensor:
     wide = any(v.__class__ is complex or getattr(v, "is_complex", bool)() for v in (self, exponent))
     needed = dtypes.complex128 if wide else dtypes.float64
     if self.dtype is not needed:
-        raise bad_dtype(f"the base given to float_power_ has dtype {self.dtype.scalar_name}")
+        said = f"has dtype {self.dtype.scalar_name} but the operation's result requires dtype"
+        raise bad_dtype(f"the base given to float_power_ {said} {needed.scalar_name}")
     return rewritten(found("arithmetic.float_power"))(self, exponent)
 
 

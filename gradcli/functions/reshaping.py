@@ -144,7 +144,8 @@ def tensor_split(
         raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
     (indices_or_sections,) = given
     if not len(input.shape):
-        raise bad_dim("tensor_split expected at least a 1-dimensional tensor")
+        said = "a 1-dimensional tensor, but got a tensor with 0 dims"
+        raise bad_dim(f"tensor_split expected at least {said}")
     _, size = _axis("tensor_split", input, dim)
     if isinstance(cut := indices_or_sections, Plain) and cut.dtype is not dtypes.int64:
         said = f"to have dtype of long, but got {cut.dtype.scalar_name}"

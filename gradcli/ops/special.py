@@ -282,7 +282,9 @@ def _hurwitz(order: Any, y: Any) -> Any:
     parity = np.where(far, order % 2, 0)
     below = np.where(far, below - beyond, 0.0)
     signed = np.where(parity == 0, below, np.where(parity == 1, -below, np.nan))
-    signed = np.where(np.isinf(first), 0.0, signed)  # a pole, or a power that is the largest term
+    # Infinite are a pole, and a power that is the largest term; roots of negative y are no number.
+    real = (parity % 1.0 == 0) | (y % 1.0 == 0)
+    signed = np.where(np.isinf(first) & real, 0.0, signed)
     return (first + signed).astype(first.dtype)[()]
 
 

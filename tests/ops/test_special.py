@@ -59,6 +59,11 @@ def test_zeta_is_infinite_at_poles_and_large_powers_far_below_zero(order, y):
     assert OPERATORS["zeta"](np.float64(order), np.float64(y)) == np.inf
 
 
+@family("order, y", ((2.5, -1.5), (2.5, -1001.5), (1001.2, -13437.7), (10000.5, -1000.2)))
+def test_zeta_has_no_number_where_powers_of_negative_y_have_none(order, y):
+    assert np.isnan(OPERATORS["zeta"](np.float64(order), np.float64(y)))
+
+
 def test_slopes_of_erfcx_in_single_precision_are_rounded_once():
     x = np.float32([5.5, 9.0])
     want = OPERATORS["erfcx_slope"](x.astype(np.float64), n=3)

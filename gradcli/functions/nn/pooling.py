@@ -351,7 +351,8 @@ def _nothing(input: Any, wanted: tuple[int, ...], indices: Any = False) -> Any:
 
 
 def _no_way_back(g: Any) -> None:
-    raise bad_shape("adaptive pooling: Expected grad_output to have non-zero size")
+    said = "Expected grad_output to have non-zero size for non-batch dimensions"
+    raise bad_shape(f"adaptive pooling: {said}")
 
 
 def _adaptive_avg_pool(input: Any, output_size: Any, *, _rank: int) -> Any:
