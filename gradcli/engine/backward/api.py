@@ -149,7 +149,7 @@ def _backward(
 
 
 _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
-Tensor.backward = _backward  # type: ignore[attr-defined]
+Tensor.backward = _backward
 
 
 def _applied(self: Node, *gradients: Tensor | None) -> Any:
