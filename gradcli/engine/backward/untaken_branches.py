@@ -192,13 +192,13 @@ def _behind(node: Node, known: Callable[[Node], bool]) -> list[Node]:
 def _tied(node: Node, saved: Any) -> Any:
     """Where a choice is at its border, so that a slope of 0 there is a convention and no branch.
 
-    Of NaN, which a clamp passes on, its slope of 0 is none either.
+    Of NaN, which bounds that are numbers pass on, their slope of 0 is none either.
     A rectifier has saved its result alone, which is 0 of all that is below 0 too: what it was given
     is asked of the operator behind it, if that saved what it made or made it of.
     """
-    if node.op.name == "clamp":
-        return np.isnan(_raw(saved[0]))
     breaks = node.op.breaks if node.masks else ""
+    if node.masks and not breaks:
+        return np.isnan(_raw(saved[0]))
     if breaks == "ties":
         return np.equal(*map(_raw, saved[:2]))
     behind = node.edges[0] if breaks == "0" else None
