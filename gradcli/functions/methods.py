@@ -191,6 +191,8 @@ def _set(
         asks = given if self.edge is None else self
         said = "derivative for set_ is not implemented"
         self.edge = without_derivative(self, (asks,), "set_", "NotImplemented", said).edge
+    else:
+        self._outgrow(always=True)
     return self
 
 

@@ -253,22 +253,27 @@ def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
                 return
 
 
-def refuse_interior(leaf: Any) -> None:
-    """Raise RuntimeFault (E0409) where a leaf was turned off and then written to in the graph,
-    (E0301) where it has been given another shape."""
+def receiver(leaf: Any) -> Any:
+    """The leaf that stores what arrives at one: the tensor's own, which set_() makes another.
+
+    Raises RuntimeFault (E0409) where it was turned off and then written to in the graph, (E0301)
+    where it has been given another shape.
+    """
     owner = leaf.variable
     if not leaf.extra.rested or owner is None:
-        return
+        return leaf
     if not owner._is_leaf:
         said = "leaf variable has been moved into the graph interior"
         raise RuntimeFault("E0409", said, help="write to a clone() of what was detached")
     if owner.array.shape != leaf.shape:
         raise outgrown(leaf.shape, owner.shape)
+    return leaf if owner.edge is None else owner.edge
 
 
 def outgrown(then: Sequence[int], now: Sequence[int]) -> RuntimeFault:
-    """The error of a gradient for a leaf that had another shape when it was used."""
-    said = f"there is a gradient of shape {list(then)} for a leaf that has come to have {list(now)}"
+    """The error of a gradient for a leaf that had another shape when it was used, or memory."""
+    has = f"come to have {list(now)}" if then != now else "taken other memory by set_()"
+    said = f"there is a gradient of shape {list(then)} for a leaf that has {has}"
     return bad_shape(said, help="compute again from the leaf as it is")
 
 
@@ -278,7 +283,7 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
         leaf.step(leaf, total)
         return
     if leaf.extra is not None:
-        refuse_interior(leaf)
+        leaf = receiver(leaf)
 
     # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
     def added(have: Any) -> Any:
@@ -297,7 +302,7 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
 def _step(leaf: Any, total: Any, arrived: Any = None, gone: Any = None) -> None:
     """Store or add an array. The buffer is the leaf's own, so what may alias another is copied."""
     if leaf.extra is not None:
-        refuse_interior(leaf)
+        leaf = receiver(leaf)
     with sharing:
         have = leaf.grad
         if have is None:

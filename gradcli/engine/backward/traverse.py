@@ -170,7 +170,7 @@ def run(
     except (IndexError, TypeError, ValueError):  # of a saved leaf that has another shape by now
         for node in order:
             if node.__class__ is AccumulateGrad and node.extra is not None:
-                hooks.refuse_interior(node)
+                hooks.receiver(node)
         raise
     finally:
         restore_errors(errors)

@@ -360,16 +360,20 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=Kind):
             self._outgrow()
             self.edge.dtype = self.grad_dtype
 
-    def _outgrow(self) -> None:
-        """Be another leaf where the shape has changed: graphs lead to what this was."""
+    def _outgrow(self, always: bool = False) -> None:
+        """Be another leaf where the shape has changed: graphs lead to what this was.
+
+        ``always``: where it has not too; the hooks are then those of both.
+        """
         before = self.edge
         if before.__class__ is not AccumulateGrad:  # no gradient arrives there
             before.shape = self.array.shape
-        elif before.shape != self.array.shape:
+        elif always or before.shape != self.array.shape:
             with sharing:
                 self.edge = now = AccumulateGrad(self)
                 now.grad, now.dtype, now.extra = before.grad, before.dtype, before.extra
-                before.extra = None
+                if not always:
+                    before.extra = None
                 more(before).rested = True
                 known = more(now).before
                 if known is None or known() is None:

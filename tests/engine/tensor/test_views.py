@@ -340,9 +340,13 @@ def test_a_recorded_gradient_of_complex_numbers_is_no_view():
 def test_a_leaf_that_takes_the_memory_of_another_keeps_its_hooks():
     w = gradcli.ones(2, requires_grad=True)
     w.register_hook(lambda g: g * 10)
+    twice = w + w
     before = (w + 1).sum()
     with gradcli.no_grad():
         w.set_(gradcli.full((2,), 3.0))
+    with pytest.raises(RuntimeError, match="for a leaf that"):  # w is another leaf since
+        gradcli.autograd.grad(twice.sum(), w, retain_graph=True)
+    assert gradcli.autograd.grad((twice * w).sum(), w)[0].tolist() == [20.0, 20.0]
     before.backward()
     (w * w).sum().backward()
     assert w.grad.tolist() == [70.0, 70.0]
