@@ -411,6 +411,8 @@ def as_result(value: Any) -> Any:
     except Fault:
         said = f"the result is {a_value(value)}, not a number or a tensor"
         mend = "end with an expression that has a numeric value, or name one with --of"
+        if isinstance(value, int):
+            said, mend = "the result is a whole number past 64 bits", "write a float: 2.0**100"
         raise ValueFault("E0314", said, help=mend) from None
 
 

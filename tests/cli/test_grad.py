@@ -65,6 +65,11 @@ def test_power_sign_binds_like_python(cli):
     assert cli("eval", "2^3^2").out == "value  512\n"
 
 
+def test_a_result_past_64_bits_is_told(cli):
+    done = cli("eval", "2**62 + 2**62")
+    assert done.code == 1 and "the result is a whole number past 64 bits" in done.err
+
+
 def test_a_result_that_is_a_list_keeps_its_graph(cli):
     found = cli("jac", "[x[0]*2, x[1]*x[0]]", "--x", "1,2", "--json").json["jacobians"]
     assert found["x"]["data"] == [[2.0, 0.0], [2.0, 1.0]]
