@@ -495,8 +495,8 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
     for name, meaning in MEANINGS.items():
         found[name].of_numpy = True  # no operator has this name
         found[name].__wrapped__ = meaning  # has the parameters
-    found.update({f.__name__: _made(f) for f in (factories.eye, factories.arange)})
-    found["linspace"] = _made(factories.linspace)
+    makers = (factories.eye, factories.arange, factories.linspace)
+    found.update({f.__name__: _made(f) for f in makers})
     found.update({f.__name__: _spaced(f) for f in (np.logspace, np.geomspace)})
     found.update({f.__name__: _indices(f) for f in (np.tril_indices, np.triu_indices)})
     found.update(identity=found["eye"], empty_like=found["zeros_like"], around=found["round"])
