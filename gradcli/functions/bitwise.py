@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,16 @@ def _as_bits(value: int, target: dtypes.DType) -> int:
     return found
 
 
-def _bits(ufunc: Any, name: str, sign: str, logic: str = "", in_floats: Any = None) -> Any:
+IN_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
+    "left_shift": lambda x, y: x * 2.0 ** np.minimum(np.float64(y), 900),
+    "lcm": lambda x, y: np.abs(x / np.maximum(np.gcd(x, y), 1) * y),
+}
+"""What functions that may lose bits and take no floats give of whole numbers, in floats."""
+
+
+def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
+    in_floats = IN_FLOATS.get(ufunc.__name__.strip("_"))
+
     def of_bits(input: Operand, other: Operand) -> Any:
         if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
                          for v in (input, other)):  # fmt: skip
@@ -73,12 +83,10 @@ def _lcm(x: Any, y: Any) -> Any:
 bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")
 bitwise_or = _bits(np.bitwise_or, "bitwise_or", "|", "logical_or")
 bitwise_xor = _bits(np.bitwise_xor, "bitwise_xor", "^", "logical_xor")
-bitwise_left_shift = _bits(
-    np.left_shift, "bitwise_left_shift", "<<", in_floats=lambda x, y: x * 2.0**y
-)
+bitwise_left_shift = _bits(np.left_shift, "bitwise_left_shift", "<<")
 bitwise_right_shift = _bits(np.right_shift, "bitwise_right_shift", ">>")
 gcd = _bits(np.gcd, "gcd", "gcd")
-lcm = _bits(_lcm, "lcm", "lcm", in_floats=lambda x, y: np.abs(x / np.maximum(np.gcd(x, y), 1) * y))
+lcm = _bits(_lcm, "lcm", "lcm")
 
 
 def bitwise_not(input: Any) -> Any:

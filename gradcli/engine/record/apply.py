@@ -289,7 +289,8 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
         for a in judged
     )
     if policy == "float" and target.kind < 2:
-        target = dtypes.get_default_dtype()
+        of_numpy = all(is_number(a) or hasattr(a, "of_numpy") for a in inputs)
+        target = dtypes.float64 if of_numpy else dtypes.get_default_dtype()
     raw = []
     for a in inputs:
         if is_number(a):

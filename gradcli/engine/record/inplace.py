@@ -32,6 +32,7 @@ from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_la
 from gradcli.engine.tensor.storage import ARGUMENT, Meta, Version
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, owner_of, undo
+from gradcli.ops.conversion import without_bounds
 from gradcli.ops.dims import unraveled
 from gradcli.ops.errors import RuntimeFault, bad_dtype, bad_type
 from gradcli.ops.indexing import Apart, is_basic, write
@@ -264,7 +265,7 @@ def put_item(
     elif isinstance(raw, np.generic):  # NumPy refuses a number out of range, and wraps an array
         raw = np.asarray(raw)
     if target.dtype.kind == 1 and isinstance(raw, np.ndarray) and current().exact:
-        held("put", raw.astype(target.dtype.numpy), np.trunc(raw.real))
+        held("put", raw.astype(target.dtype.numpy), without_bounds(raw, target.dtype.numpy))
     written = False
     try:
         write(target.own_array(), index, in_memory(target, raw))

@@ -21,6 +21,7 @@ from gradcli.engine.record.dtype_checks import bound, fits, held, in_floats, lar
 from gradcli.engine.record.inplace import views_of
 from gradcli.engine.tensor.tensor import Tensor, marked, wrap
 from gradcli.engine.undo_log import note_write, undo
+from gradcli.functions.bitwise import IN_FLOATS
 from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.builtins import set_item
@@ -232,23 +233,25 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
 _GROWING: dict[str, Any] = {
     name: op
     for op in OPERATORS.values() if op.grows
-    for name in (op.name, *op.aliases, SIGNS.get(op.infix, op.name))
-} | dict.fromkeys(("diff", "ptp", "round", "vecdot", "matvec", "vecmat"))  # fmt: skip
+    for name in (op.name, *op.aliases)
+} | dict.fromkeys(("diff", "ptp", "round", "vecdot", "matvec", "vecmat", "polyval"))  # fmt: skip
 """Functions whose whole numbers may lose bits, with the operators that they are."""
-_OF_BITS: dict[Any, Callable[[Any, Any], Any]] = {
-    np.left_shift: lambda x, y: x * 2.0**y,
-    np.lcm: lambda x, y: x / np.maximum(np.gcd(x, y), 1) * y,
-}
-"""What functions that take no floats give of whole numbers, up to the sign, in floats."""
+_OF_SIGNS = {
+    "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
+}  # fmt: skip
+"""NumPy's names of what Python's methods of signs do, where they differ."""
 
 
 def _computed(function: Callable, *values: Any, **options: Any) -> Any:
     """What NumPy computes. Raises ValueFault (E0314) where whole numbers have lost bits."""
     name = function.__name__.strip("_")
-    if name not in _GROWING and function not in _OF_BITS:
+    name = _OF_SIGNS.get(name, name)
+    op, bits, out = _GROWING.get(name), IN_FLOATS.get(name), options.get("out")
+    if name not in _GROWING and bits is None:
         return function(*values, **options)
-    op, out = _GROWING.get(name), options.get("out")
-    many = op.arity if op else getattr(function, "nin", 1)
+    many = op.arity if op else 2 if bits else getattr(function, "nin", 1)
     given = [np.asarray(v) if v.__class__ is tuple else v for v in values[:many]]
     if out is not None:
         given = [np.copy(v) if np.may_share_memory(v, out) else v for v in given]
@@ -258,13 +261,11 @@ def _computed(function: Callable, *values: Any, **options: Any) -> Any:
     sizes = [*map(np.size, given)]
     if op and fits(bound(op, [*map(largest, given)], sizes, options), found.dtype):
         return found
-    same: Any = _OF_BITS.get(function)
-    if same is None:
-        rest = {k: v for k, v in options.items() if k not in ("dtype", "out")}
-        same = function(*map(in_floats, given), *values[many:], **rest)
+    if bits:
+        held(name, found, bits(*given))
     else:
-        same = same(*given)
-    held(name, found, same)
+        rest = {k: v for k, v in options.items() if k not in ("dtype", "out")}
+        held(name, found, function(*map(in_floats, given), *values[many:], **rest))
     return found
 
 
@@ -340,7 +341,8 @@ OTHERS = _functions(np, """
     round where clip sum mean std var median prod max min amax amin argmax argmin all any cumsum
     cumprod sort argsort reshape ravel transpose squeeze expand_dims concatenate stack hstack
     vstack dot trace flip unique allclose isclose array_equal nonzero ptp count_nonzero zeros_like
-    ones_like triu tril argwhere average real imag atleast_1d atleast_2d atleast_3d
+    append roll polyval ones_like triu tril argwhere average real imag atleast_1d atleast_2d
+    atleast_3d
 """)  # fmt: skip
 """Functions whose results are no larger than all their arguments, or twice that."""
 METHODS = """
@@ -359,7 +361,7 @@ def _fitting(found: Any, values: Any) -> Any:
 
 
 def _converted(values: Any, dtype: np.dtype) -> Any:
-    return _fitting(np.asarray(values).astype(dtype)[()], values)
+    return _fitting(values.astype(dtype), values)
 
 
 def _method(name: str) -> Callable:
@@ -416,14 +418,6 @@ def _operator(name: str, function: Callable, turned: bool = False) -> Callable:
     return named(apply, name)
 
 
-_OF_SIGNS = {
-    "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
-    "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or",
-    "xor": "bitwise_xor",
-}  # fmt: skip
-"""NumPy's names of what Python's methods of signs do, where they differ."""
-
-
 def _in_place(function: Callable, name: str) -> Callable:
     into = getattr(np, _OF_SIGNS.get(name, name))
 
@@ -432,20 +426,22 @@ def _in_place(function: Callable, name: str) -> Callable:
             return NotImplemented  # a number does not change: what has its name is a new one
         if _leads(self, other):
             return function(self, argument_checks.checked_data(other, "an array"))
-        if self.array.dtype.kind in "iu":
-            self._written(_computed, into, self.array, _plain(other), out=self.array)
+        raw = _plain(other)
+        if self.array.dtype.kind in "iu" and (name != "matmul" or np.ndim(raw) > 1):
+            self._written(_computed, into, self.array, raw, out=self.array)
         else:
-            self.array = self._written(function, self.array, _plain(other))
+            self.array = self._written(function, self.array, raw)
         return self
 
     return apply
 
 
 _COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
-for _word in (*SIGNS.values(), *_COMPARED, "neg", "pos", "abs", "invert"):
+_TWO_SIDED = (*SIGNS.values(), "lshift", "rshift")
+for _word in (*_TWO_SIDED, *_COMPARED, "neg", "pos", "abs", "invert"):
     _function = getattr(operator, f"__{_word}__")
     setattr(NumpyArray, f"__{_word}__", _operator(f"__{_word}__", _function))
-    if _word in SIGNS.values():
+    if _word in _TWO_SIDED:
         _back = f"__r{_word}__"
         setattr(NumpyArray, _back, _operator(_back, _function, turned=True))
         setattr(NumpyArray, f"__i{_word}__", _in_place(getattr(operator, f"__i{_word}__"), _word))
@@ -499,8 +495,8 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
     for name, meaning in MEANINGS.items():
         found[name].of_numpy = True  # no operator has this name
         found[name].__wrapped__ = meaning  # has the parameters
-    found.update({f.__name__: _made(f) for f in (factories.eye, factories.arange)})
-    found["linspace"] = _made(factories.linspace)
+    makers = (factories.eye, factories.arange, factories.linspace)
+    found.update({f.__name__: _made(f) for f in makers})
     found.update({f.__name__: _spaced(f) for f in (np.logspace, np.geomspace)})
     found.update({f.__name__: _indices(f) for f in (np.tril_indices, np.triu_indices)})
     found.update(identity=found["eye"], empty_like=found["zeros_like"], around=found["round"])

@@ -58,13 +58,30 @@ def add_to(a: Any, b: Any) -> Any:
     if a.__class__ is Tensor or a.__class__ is float:
         a += b
         return a
-    if isinstance(a, list):
+    if isinstance(a, list) and not _is_array(b):
         extend(a, b)
         return a
     if getattr(a, "__gradcli_rank__", False):
         a += b  # another reading of a tensor
         return a
     return add(a, b)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number of NumPy's: a list takes it as Python's, and it stays as it is."""
+    return hasattr(value, "of_numpy") and isinstance(value.array, np.generic)
+
+
+def _changes(value: Any) -> bool:
+    """Whether it is a tensor or an array, and no number of NumPy's: what is written to in place."""
+    if value.__class__ is Tensor:
+        return True
+    return getattr(value, "__gradcli_rank__", False) and not _is_number(value)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it is an array, or a tensor that stands for one: what adds itself to a list."""
+    return hasattr(value, "of_numpy") or (mode.arrays and hasattr(value, "__gradcli_rank__"))
 
 
 def multiply(a: Any, b: Any) -> Any:
@@ -86,7 +103,11 @@ def multiply(a: Any, b: Any) -> Any:
         mend = "tensor([...]) makes a tensor of a list; n.item() is a number"
         raise bad_type(f"cannot multiply {a_value(a)} and {a_value(b)}", help=mend)
     for many, times in ((a, b), (b, a)):
-        if isinstance(many, list | tuple | str) and isinstance(times, int):
+        if not isinstance(many, list | tuple | str):
+            continue
+        if _is_number(times):
+            return multiply(many, times.array.item())  # as Python's number
+        if isinstance(times, int):
             check_length(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
     return a * b
 
@@ -128,16 +149,28 @@ def shift_left(a: Any, b: Any) -> Any:
 
 def _in_place(apply: Callable, bounded: Callable) -> Callable:
     def changed(a: Any, b: Any) -> Any:
-        if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", False):
+        if _changes(a):
             return apply(a, b)
         return bounded(a, b)
 
     return changed
 
 
-multiply_by, power_by, modulo_by, shift_left_by, shift_right_by = (
-    _in_place(operator.imul, multiply), _in_place(operator.ipow, power),
-    _in_place(operator.imod, modulo), _in_place(operator.ilshift, shift_left),
+def multiply_by(a: Any, b: Any) -> Any:
+    """``a *= b``: in place on tensors, and on a list, whose items it repeats."""
+    if _changes(a):
+        a *= b
+        return a
+    found = multiply(a, b)
+    if a.__class__ is not list or found.__class__ is not list:
+        return found
+    a[:] = found
+    return a
+
+
+power_by, modulo_by, shift_left_by, shift_right_by = (
+    _in_place(operator.ipow, power), _in_place(operator.imod, modulo),
+    _in_place(operator.ilshift, shift_left),
     _in_place(operator.irshift, operator.rshift),
 )  # fmt: skip
 """``a *= b`` and the like: in place on tensors."""

@@ -156,6 +156,16 @@ def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Set, Any], bool
     return lambda self, other: compare(self.held.keys(), _other(other).keys())
 
 
+def _into(combine: Callable[[Set, Any], Set]) -> Callable[[Set, Any], Set]:
+    def changed(self: Set, other: Any) -> Set:
+        found = combine(self, other).held
+        self.held.clear()
+        self.held.update(found)
+        return self
+
+    return changed
+
+
 class Set:
     """A set: its items in ascending order where all are whole numbers, else as they came."""
 
@@ -199,6 +209,7 @@ class Set:
         gone = _other(other)
         return Set(item for item in self.held if item not in gone)
 
+    __ior__, __iand__, __isub__ = _into(__or__), _into(__and__), _into(__sub__)
     __le__, __lt__ = _comparing(operator.le), _comparing(operator.lt)
     __ge__, __gt__ = _comparing(operator.ge), _comparing(operator.gt)
 

@@ -118,6 +118,8 @@ def test_a_number_between_tensors_is_recorded(text, slope):
     ("tensor([44], dtype=uint8) == 300", [False]),
     ("add(tensor(-2**62), -2**62)", -(2**63)), ("tensor(-2.9).int()", -2),
     ("(tensor([-2**62, 2**62, 2**62, -1])).sum()", 2**62 - 1),
+    ("x = tensor([1, 2], dtype=uint8); x[:] = tensor([-2, 200]); x", [254, 200]),
+    ("tensor([0, 1]) << 62", [0, 2**62]), ("tensor([0]) << tensor([2**40])", [0]),
 ])  # fmt: skip
 def test_whole_numbers_are_exact_in_a_text(text, wanted):
     """Or refused: square(2**40) was 0, what 64 bits leave of it."""
@@ -147,6 +149,7 @@ def test_whole_numbers_are_exact_in_a_text(text, wanted):
         "np.prod(np.arange(1, 30))", "np.arange(1, 30).cumprod()",
         "np.sum([2**62, 2**62])", "np.left_shift(1, 63)", "np.uint8(200) + np.uint8(100)",
         "np.array([1e30]).astype(int)", "np.lcm(np.array([2**62]), np.array([3*2**61 + 1]))",
+        "np.array([3]) << 62", "x = np.array([3])\nx <<= 62\nx", "np.polyval([1, 0, 0], [2**40])",
         "x = np.array([2**62])\nx += x\nx", "x = np.zeros(1, int)\nx[:] = np.array([1e30])\nx",
         "np.sum(np.array([100, 100], dtype=np.int8), dtype=np.int8)",
     )),
