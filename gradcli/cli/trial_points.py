@@ -37,7 +37,10 @@ NEAR = 0.1
 SHARE = 0.3
 """The share of the seconds left that farther points may take."""
 MOST_LEVELS = 4
-"""At how many of the numbers that stand in the texts, or are given, points lie on both sides."""
+"""At how many of the large numbers that stand in the texts, or are given, points lie on both sides;
+and at how many of the small ones."""
+FINEST = 1e-6
+"""How far from a large one at least, relatively: float32 has no points nearer."""
 DRAWS = 8
 """How often the steps are moved by their last digits, with other signs each time."""
 _MATRIX = re.compile(r"->\(\w,\w\)\Z")
@@ -204,6 +207,7 @@ _FARTHER = [
     )
 ]  # fmt: skip
 """Many domains have some of these."""
+_SIDES = ("given", "other")
 
 
 def _farther(
@@ -212,10 +216,13 @@ def _farther(
     """Values of ``moved`` by about 1 from the given ones, of ordinary sizes and both signs, and on
     both sides of the numbers that stand in the texts or are given: a branch may begin there."""
     rng = np.random.default_rng(1)
-    levels = [*dict.fromkeys(_levels(job, programs, moved))][:MOST_LEVELS]
+    levels = [*dict.fromkeys(_levels(job, programs, moved))]
+    large = [level for level in levels if level > 1][:MOST_LEVELS]
+    small = [level for level in levels if level < 1][:MOST_LEVELS]  # many points are above these
     beside = [
-        _Way(0, sign, level, side)
-        for level in levels for sign in ("given", "other") for side in (1, -1)
+        *(_Way(0, s, level, side * max(1, FINEST * level))
+          for level in large for s in _SIDES for side in (1, -1)),
+        *(_Way(0, s, 0, level / 2) for level in small for s in _SIDES),
     ]  # fmt: skip
     known = _wide(job, moved)
     for way in (*_FARTHER, *beside):
@@ -226,11 +233,19 @@ def _levels(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> 
     """Sizes at which branches may begin, but for those that points of ordinary size surround."""
     for program in (job.program, *programs.values()):
         for node in n.walk(program.checked.module):
-            if isinstance(node, n.Number) and 2 < abs(node.value) < 1e100:
+            if isinstance(node, n.Number) and _may_be_level(abs(node.value)):
                 yield float(abs(node.value))
     for name, leaf in job.leaves.items():
         if name not in moved and leaf.array.size == 1 and not is_complex(leaf.array):
-            yield abs(float(leaf.array.item()))
+            size = abs(float(leaf.array.item()))
+            if _may_be_level(size):
+                yield size
+
+
+def _may_be_level(size: float) -> bool:
+    """Whether a number is none that points of ordinary size surround; nor one that is added to
+    keep a logarithm finite, nor one past all numbers."""
+    return 1e-4 <= size <= 0.3 or 2 < size < 1e100
 
 
 def turned(job: Job, point: Mapping[str, Any]) -> list[str]:

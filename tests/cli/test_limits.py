@@ -340,6 +340,7 @@ def test_what_a_file_takes_to_be_read_is_refused_before(cli, tmp_path):
         for size, code in (("2M", 3), ("4M", 0)):
             done = cli("eval", "sum(x)", "--x", "@a.npy", "--max-mem", size)
             assert done.code == code and ("refusing" in done.err) == (code == 3), array.dtype
-    (tmp_path / "wide.csv").write_text(",".join(["1.5"] * 100_000))  # as texts eight times that
-    assert cli("eval", "sum(x)", "--x", "@wide.csv", "--max-mem", "4M").code == 3
-    assert cli("eval", "sum(x)", "--x", "@wide.csv", "--max-mem", "8M").code == 0
+    (tmp_path / "wide.csv").write_text(",".join(["1.5"] * 100_000))  # eleven times that as texts
+    done = cli("eval", "sum(x)", "--x", "@wide.csv", "--max-mem", "8M")
+    assert done.code == 3 and "refusing to allocate 8.39 MiB" in done.err
+    assert cli("eval", "sum(x)", "--x", "@wide.csv", "--max-mem", "16M").code == 0

@@ -40,8 +40,8 @@ _MISSING = re.compile(
     re.I,
 )
 """What stands in place of a number, in a first row too; a spreadsheet's is no comment."""
-_CELL = 64
-"""Bytes that a cell takes as text."""
+_CELL = 88
+"""Bytes that a cell of a long line takes: in the line and in the file, as a text, as a number."""
 
 
 class _Trouble(Exception):
@@ -318,18 +318,18 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
             raise _Trouble(said, mend)
         wanted = cells if column is None else cells[column : column + 1]
         try:
-            numbers = [float(cell) for cell in wanted]
+            values.extend(map(float, wanted))  # no list of numbers beside the texts
         except ValueError:
             bad = next(index for index, cell in enumerate(wanted) if not _is_number(cell))
             where = f"{shown} line {number}, column {(column or 0) + bad + 1}"
             what = "is not a number" if wanted[bad].strip() else "is empty"
             raise _Trouble(f"{where} {what}", "write nan for a missing value") from None
-        if _INF in numbers or -_INF in numbers:
-            for index, (cell, value) in enumerate(zip(wanted, numbers, strict=True)):
+        row = values[-len(wanted) :]
+        if _INF in row or -_INF in row:
+            for index, (cell, value) in enumerate(zip(wanted, row, strict=True)):
                 if abs(value) == _INF and "n" not in cell.lower():  # digits, no infinity
                     where = f"{shown} line {number}, column {(column or 0) + index + 1}"
                     raise _Trouble(f"{where} is too large for float64", "write inf for infinity")
-        values.extend(numbers)
         rows += 1
         check_bytes(len(values), 8, max_bytes)
     if not rows:
