@@ -385,16 +385,21 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
 
 def execute(
     program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None,
-    long: Callable[[], Any] | None = None,
+    long: Callable[[], Any] | None = None, quiet: bool = False,
 ) -> tuple[Tensor, Outcome]:  # fmt: skip
-    """Run, and the result as a Tensor: the last expression, or the variable ``of``."""
-    write = output.inert_writer(sys.stderr)
+    """Run, and the result as a Tensor: the last expression, or the variable ``of``. ``quiet``: its
+    prints are not shown."""
+    write = _unseen if quiet else output.inert_writer(sys.stderr)
     outcome = program.run(leaves, limits=bounds, write=write, long=long)
     value = program.result(outcome, of)
     if value is None and of is None and (value := program.differentiated(outcome)) is None:
         mend = "end with an expression, or name one with --of NAME"
         raise ValueFault("E0314", "the text ends without a value", help=mend)
     return as_result(value), outcome
+
+
+def _unseen(_text: str) -> None:
+    pass
 
 
 def as_result(value: Any) -> Any:

@@ -76,7 +76,7 @@ class Point:
         with job.anew():
             known = {**job.fixed, **job.leaves, **self.leaves}
             known = {k: v for k, v in known.items() if program.takes(k)}
-            return as_tensor(inputs.execute(program, known, job.bounds)[0])
+            return as_tensor(inputs.execute(program, known, job.bounds, quiet=True)[0])
 
     def value(self, program: Program) -> Any:
         """A program's value here, as numbers."""

@@ -327,3 +327,10 @@ def test_what_cannot_be_held_against(cli, args, code, said):
     assert done.code == 2 and code in done.err and said in done.err
     done = cli("check", "x*y", "--x", "3", "--y", "1", "--against", "2")
     assert done.code == 2 and '--against x="..."' in done.err
+
+
+def test_prints_of_a_program_are_not_shown_for_trial_points(cli):
+    text = ("-e", "y = x**2", "-e", 'print("seen", y)', "-e", "y", "--x", "3")
+    alone, against = cli("check", *text), cli("check", *text, "--against", "2*x")
+    assert against.code == 0 and "17 of 17 farther" in against.out
+    assert against.err.count("seen") <= alone.err.count("seen") + 1
