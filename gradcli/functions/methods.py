@@ -22,7 +22,7 @@ from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS, dispatched, function, method
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.attributes import Storage
-from gradcli.engine.tensor.tensor import Kind, Plain, Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import bitwise, in_place
 from gradcli.functions.index import HOMES, LATER, LATER_METHODS, found
 from gradcli.functions.lazy_table import LazyTable
@@ -453,7 +453,7 @@ for _name in METHODS:
     _kind = _UnmadeProperty if _name in ("T", "mT", "mH", "H") else _Unmade
     setattr(Tensor, _name, METHODS[_name] if _name.startswith("__") else _kind(_name))
 Tensor.__gradcli_apply__ = staticmethod(dispatched)  # type: ignore[attr-defined]
-Kind.begin()
+Tensor.begin()
 
 
 @cache

@@ -59,7 +59,7 @@ class Grown:
     def append(self, item: Any) -> None:
         """Note that an item is appended."""
         kind = widened(self.values.spec(item))
-        if kind[1:] not in (((), dtypes.float64), ("float",), ("int",)):
+        if kind[1:3] not in (((), dtypes.float64), ("float",), ("int",)):
             raise NotTraceable("a list that grows by something else than single numbers")
         if self.walked or kind != (self.kind or kind):
             raise NotTraceable("a list that grows in a loop over it, or by several types")
@@ -80,7 +80,7 @@ class Grown:
     def _typed(self, found: Value) -> Value:
         """An item or a sum of tensors, which may be numbers where the items may be."""
         if self.kind is not None and self.kind[0] == "either":
-            self.values.trace.either.add(found)
+            self.values.trace.either[found] = self.kind[3]
         return found
 
     def length(self) -> Any:

@@ -792,7 +792,7 @@ class _Lowerer:
                 ranged or is_narrow(self.values.spec(first[name]))
             ):  # fmt: skip
                 # Only after no turn it would still be a number.
-                spec, loop.turns = ("tensor", *spec[1:]), loop.turns or not ranged
+                spec, loop.turns = ("tensor", *spec[1:3]), loop.turns or not ranged
             value = self.values.join(spec, [ends[name], first[name]], made, results)
             loop.body.results += results[0]
             loop.outs += made

@@ -323,7 +323,7 @@ class Writer:
         if name == "bounded":
             if first[0] != "d":
                 return "i", self.bounded(self.cast(first, "i"))
-            self.bound(first[1], "ole", float(EXACT))  # it stands for a whole number, or may
+            self.bound(first[1], "olt", float(EXACT))  # it stands for a whole number, or may
             return first
         if name == "whole" and first[0] == "d":
             self.bound(first[1], "ole", float(EXACT))

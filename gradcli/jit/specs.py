@@ -2,7 +2,7 @@
 
 constant, class, number, text   one number that is known     number, kind   any number of a kind
 held, id, shape, dtype, tensor  one tensor that is known     tensor, shape, dtype   any of those
-either, shape, dtype            a tensor or a Python number, which has no methods
+either, shape, dtype, whole     a tensor or a Python number, perhaps a whole one
 list or tuple, types of items                                same, id, value   anything else
 """
 
@@ -83,11 +83,11 @@ def joined_type(a: tuple, b: tuple) -> tuple:
         return a
     if a[0] == b[0] == "number":
         return "number", "mixed"
-    if {a[0], b[0]} <= {"tensor", "either"} and a[1:] == b[1:]:
-        return "either", *a[1:]
+    if {a[0], b[0]} <= {"tensor", "either"} and a[1:3] == b[1:3]:
+        return "either", *a[1:3], True in (*a[3:], *b[3:])
     for one, other in ((a, b), (b, a)):
         if one[0] in ("tensor", "either") and other[0] == "number":
             if one[1] or one[2] not in FLOATS or other[1] == "bool":
                 break
-            return "either", *one[1:]
+            return "either", *one[1:3], other[1] != "float" or True in one[3:]
     raise NotTraceable("a variable of several shapes or types")

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
 from gradcli.jit import loops, scalars
-from gradcli.jit.control import Check, Scalar
+from gradcli.jit.control import EXACT, Check, Scalar
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.grown import Grown
 from gradcli.jit.ir import Instruction, NotTraceable, Value
@@ -50,6 +51,8 @@ _KNOWN = {
 }  # fmt: skip
 """The same on what is known, within the limits of a program."""
 _COMPARISONS = {sign: op.compute for sign, op in by_sign().items() if sign in MIRRORED}
+_GROWING = frozenset(map(OPERATORS.__getitem__, ("add", "sub", "mul", "pow")))
+"""What makes larger whole numbers of whole numbers."""
 _STATEFUL = frozenset(("iter", "next", "map", "filter"))
 """Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
@@ -106,6 +109,14 @@ class Frame:
         self.names: dict[str, Any] = {}
 
 
+def _holds(dtype: DType, value: Any) -> bool:
+    """Whether a tensor has room for a value, if that is a Python number."""
+    if value.__class__ is PyNumber:
+        return dtype is dtypes.float64
+    fits = value.__class__ is not int or abs(value) <= EXACT
+    return fits and (value.__class__ not in KINDS or dtype.numpy.type(value) == value)
+
+
 class Notes(Trace):
     """A trace in which every tensor of the program itself is a constant."""
 
@@ -113,7 +124,8 @@ class Notes(Trace):
 
     def __init__(self) -> None:
         super().__init__()
-        self.either: set[Value] = set()  # which are tensors or Python numbers, as the run goes
+        # Which are tensors or Python numbers, as the run goes; True where those may be whole.
+        self.either: dict[Value, bool] = {}
 
     def apply(
         self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
@@ -126,8 +138,20 @@ class Notes(Trace):
         if all(a in self.numbers for a in given):
             self.numbers.add(out)  # what a rule computes with numbers alone
         elif all(a in self.numbers or a in self.either for a in given):
-            self.either.add(out)
+            if out.dtype is dtypes.float32:
+                raise NotTraceable("a tensor of 32 bits or a number, which has 64")
+            whole = all(a.__class__ is not float and self.either.get(a, True) for a in args)
+            self.either[out] = whole
+            if whole and op in _GROWING:  # the engine has whole numbers of any size
+                size = self.number(scalars.ABSOLUTE, (out,), "float").value
+                fits = self.number(scalars.COMPARED["<"], (size, EXACT), "bool").value
+                self.tape.append(Check(fits))
         return out
+
+    def number(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> PyNumber:
+        """An operation of Python's on numbers."""
+        out = Value(self, (), _DTYPES[kind])
+        return PyNumber(self.note(op, args, out, recorded=False), kind, small)
 
     def _weak(self, operands: list) -> list:
         weak = [1.0 if a.__class__ is Value and a in self.numbers else a for a in operands]
@@ -161,6 +185,7 @@ class Values:
 
     def __init__(self, modules: Sequence[str], writes: bool) -> None:
         self.trace = Notes()
+        self.note = self.trace.number
         self.writes = writes  # whether the program writes to items
         self.region = Region(None)
         self.born: dict[int, tuple[list, Region]] = {}  # lists, and where they were made
@@ -177,11 +202,6 @@ class Values:
         self.pure = dict(_allowed(""))
         for module in modules:
             self.pure.update(_allowed(module))
-
-    def note(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> PyNumber:
-        """An operation of Python's on numbers."""
-        out = Value(self.trace, (), _DTYPES[kind])
-        return PyNumber(self.trace.note(op, args, out, recorded=False), kind, small)
 
     def operand(self, value: Any) -> Any:
         """What stands for a value in an instruction or among results."""
@@ -251,6 +271,8 @@ class Values:
                     raise NotTraceable("a tensor computed with a list or a text")
             if op == "@" and PyNumber in kinds:
                 raise NotTraceable("a product of a number")
+            if op == "-" and any(v.__class__ is PyNumber and v.kind == "bool" for v in (a, b)):
+                raise NotTraceable("a difference with a truth")
             return self.computed(_OF_TENSORS[op](*self.tensors((a, b))))
         if PyNumber not in kinds:
             return _KNOWN[op](a, b)
@@ -532,8 +554,10 @@ class Values:
         """The type of a value: what is carried or merged as one."""
         kind = value.__class__
         if kind is Value:
-            head = "either" if value in self.trace.either else "tensor"
-            return head, tuple(value.shape), value.dtype
+            shape, dtype, either = tuple(value.shape), value.dtype, self.trace.either
+            if value in either:
+                return "either", shape, dtype, either[value]
+            return "tensor", shape, dtype
         if kind is PyNumber:
             return "number", value.kind
         if kind in KINDS:
@@ -568,6 +592,8 @@ class Values:
             if value is UNSET:
                 into.append(None)
                 continue
+            if head == "either" and not _holds(dtype, value):
+                raise NotTraceable("a number that a tensor does not hold")
             found = self.operand(value)
             if tensor and found.__class__ in (int, bool):
                 found = float(found)
@@ -580,7 +606,7 @@ class Values:
         outs.append(out)
         if tensor:
             if head == "either":
-                self.trace.either.add(out)
+                self.trace.either[out] = spec[3]
             if own:
                 self.fresh.add(out)
                 self.bound.add(out)

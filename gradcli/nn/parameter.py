@@ -124,6 +124,7 @@ class Buffer(Tensor):
 
 for _kind in (Parameter, Buffer):  # in the memory of a conjugate view
     _kind._turned = type(_kind.__name__, (ConjView, _kind), {"__slots__": (), "_turned": _kind})
+    _kind.begin()
 
 
 def _sharing(kind: Any, data: Any) -> Any:

@@ -470,6 +470,7 @@ def _imported(x):
 
 
 _LINEAR = gradcli.nn.Linear(1, 1, dtype=gradcli.float64)
+_BUFFER = gradcli.nn.Buffer(gradcli.ones(1, dtype=gradcli.float64))
 
 
 @pytest.mark.parametrize(
@@ -481,6 +482,8 @@ _LINEAR = gradcli.nn.Linear(1, 1, dtype=gradcli.float64)
         (lambda x: x.sin(), gradcli.Tensor, "sin"),
         (lambda x: x * x, gradcli.Tensor, "__mul__"),
         (lambda x: sum([x, x]), gradcli.Tensor, "__add__"),
+        (lambda x: (_LINEAR.bias * x).sum(), gradcli.nn.Parameter, "__mul__"),
+        (lambda x: (_BUFFER - x).sum(), gradcli.nn.Buffer, "__sub__"),
         (lambda x: x * math.exp(0.5), math, "exp"),
         (lambda x: x * np.exp(0.5), np, "exp"),
         (lambda x: functools.reduce(operator.mul, [x, x]), operator, "mul"),

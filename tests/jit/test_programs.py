@@ -363,6 +363,8 @@ def test_twenty_thousand_random_programs_agree():
         ("n = int(k)\n((k > 0) - n) % 2 * k", "truths computed with whole numbers"),
         ("k * int(1e300)", "a whole number that no tensor takes"),
         ("min(k, int(1e300))", "a whole number that no tensor takes"),
+        ("(k > 0 and k > 1) - k", "a difference with a truth"),
+        ("b = 2**53 + 1 if k > 5 else k\nb * k", "a number that a tensor does not hold"),
         ("if k > 99:\n    f = sin\nf(k)", "not set on every way"),
         (
             "for i in range(3):\n    if k > 99:\n        f = [k, sin]\nf[1](k)",
@@ -393,6 +395,20 @@ def test_what_stays_on_the_engine(text, why):
         Generated(program, leaves_of({"k": 1.5}), ["k"])
 
 
+@family(
+    "text",
+    [
+        "b = 0.1 if k > 0 else k\n(b * 1e9 - 1e8) * k",
+        "s = 0.0\nfor i in range(300):\n    s = s * 0.5 + 0.1 if k > 0 else k\n(s - 0.2) * k",
+        "n = 0\nfor i in range(300):\n    n = i * 100000 if k > 0 else k\n(n % 7) * k",
+    ],
+)
+def test_numbers_of_64_bits_do_not_become_those_of_32(text):
+    gradcli.set_default_dtype(gradcli.float32)
+    with pytest.raises(NotTraceable, match=r"which has 64|does not hold"):
+        Generated(prepare(text, "file"), leaves_of({"k": 1.5}), ["k"])
+
+
 def test_the_reason_has_its_place():
     text = "s = k\nfor i in range(300):\n    s = s + randn(1)[0]\ns"
     with pytest.raises(NotTraceable) as caught:
@@ -408,6 +424,10 @@ def test_the_reason_has_its_place():
         "s = k\nfor i in range(5):\n    s = log(s - 1)\ns",
         "s = k\nfor i in range(600):\n    s = exp(s)\ns",
         "n = 1\nfor i in range(90):\n    n = n * 2\nk * n",
+        # So do whole numbers that are tensors on another way.
+        "n = 1\nfor i in range(40):\n    n = n * 3 if k > 0 else n + k\nn % 7 * k",
+        "n = 3 if k > 0 else k\nfor i in range(40):\n    n = n**3 if k > 0 else k\nn % 7 * k",
+        "n = 2**53 - 1 if k > 0 else k\n(n + 1 + 1 - n) * k",
         "for i in range(int(k) - 9):\n    z = k * i\nz",
         "if k > 99:\n    z = k\nz * z",
         # A variable that is not set is nowhere None, which equals nothing and is no truth.

@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Callable, Container
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -93,48 +94,48 @@ def _is_plain(value: Any) -> bool:
 class Kind(type):
     """The class of Tensor: the values inside transforms are tensors to ``isinstance`` too.
 
-    What a user puts in the place of a method or an operator is noted, once the library has bound
-    its own (``begin``): generated code has the library's.
+    What a user puts in the place of a method or an operator, of Tensor or of a class of parameters,
+    is noted, once the library has bound its own (``begin``): generated code has the library's.
     """
 
     changes = object()
     """Another one after every change."""
-    _own: ClassVar[dict[str, Any] | None] = None  # what the library has bound
+    _begun: ClassVar[set[Kind]] = set()
+    _own: ClassVar[dict[tuple[Kind, str], Any]] = {}  # what the library has bound
 
-    @staticmethod
-    def begin() -> None:
+    def begin(cls) -> None:
         """From here on changes are a user's."""
-        Kind._own = {}
+        Kind._begun.add(cls)
 
     @staticmethod
     def replaced(words: Container[str]) -> str:
-        """The name of a method of Tensor that another stands in the place of, or of one of
+        """The name of a method of tensors that another stands in the place of, or of one of
         ``words`` that is a user's; empty where there is none."""
-        for name, own in (Kind._own or {}).items():
-            if _found(name) is not own and (own is not None or name in words):
+        for (cls, name), own in list(Kind._own.items()):
+            if _found(cls, name) is not own and (own is not None or name in words):
                 return name
         return ""
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        cls._note(name)
-        type.__setattr__(cls, name, value)
+        cls._change(name, partial(type.__setattr__, cls, name, value))
 
     def __delattr__(cls, name: str) -> None:
-        cls._note(name)
-        type.__delattr__(cls, name)
+        cls._change(name, partial(type.__delattr__, cls, name))
 
-    def _note(cls, name: str) -> None:
-        if Kind._own is not None and cls is Tensor:
+    def _change(cls, name: str, change: Callable[[], None]) -> None:
+        if cls in Kind._begun:
+            Kind._own.setdefault((cls, name), _found(cls, name))
+        change()
+        if cls in Kind._begun:  # after it: what another thread traced until now had the old one
             Kind.changes = object()
-            Kind._own.setdefault(name, _found(name))
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Slots) if cls is Tensor else type.__instancecheck__(cls, value)
 
 
-def _found(name: str) -> Any:
-    """What Tensor has under a name, not looked up; None where there is nothing."""
-    return next((vars(c)[name] for c in Tensor.__mro__ if name in vars(c)), None)
+def _found(cls: type, name: str) -> Any:
+    """What a class has under a name, not looked up; None where there is nothing."""
+    return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
 
 
 class Tensor(Slots, Facts, Conversions, Numbers, metaclass=Kind):
