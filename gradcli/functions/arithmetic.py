@@ -180,14 +180,20 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
 
 
 def _held(input: Any, bound: Any, past: Any) -> Any:
-    """``bound`` where ``input`` is past it; NaN, which moves with neither, where either is NaN."""
+    """``bound`` where ``input`` is past it; NaN, which moves with neither, where either is NaN.
+
+    That NaN is a clamp's, which is no branch: what made it keeps its own NaN in gradients.
+    """
     held = O["where"](past(input, bound), bound, input)
     if held.dtype.kind < 2:
         return held
     missing = O["logical_or"](O["ne"](input, input), O["ne"](bound, bound))
+    if missing.__class__ is Tensor and not missing.array.any():
+        return held
     # A symbol is no NaN: what stands there has to vanish from its closed forms.
     known = hasattr(bottom(missing), "array")
-    return O["where"](missing, np.nan if known else 0.0 * (input + bound), held)
+    met = input + bound
+    return O["where"](missing, O["clamp"](met, max=np.inf) if known else 0.0 * met, held)
 
 
 def clamp_min(input: Any, min: Operand) -> Any:
@@ -257,10 +263,11 @@ def sgn(input: Any) -> Any:
 
 
 def or_nan(value: Any, x: Any) -> Any:
-    """``value``, NaN where ``x`` is; of symbols, which are no NaN, ``value``."""
+    """``value``, NaN where ``x`` is: a clamp's, as in ``_held``; of symbols, which are no NaN,
+    ``value``."""
     if not hasattr(bottom(x), "array"):
         return value
-    return O["where"](O["eq"](x, x), value, np.nan)
+    return O["where"](O["eq"](x, x), value, O["clamp"](x, max=np.inf))
 
 
 def nan_in_slope(x: Any) -> Any:

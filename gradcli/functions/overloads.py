@@ -115,8 +115,10 @@ def einsum(equation: Any = "", *operands: Any) -> Any:
 def _sums_one(equation: str) -> bool:
     """Whether a letter of one operand alone is summed over: of whole numbers that is an int64."""
     left, arrow, out = equation.partition("->")
+    if not arrow:  # then those that are there once are kept
+        out = "".join(c for c in left if left.count(c) == 1)
     letters = [c for part in left.split(",") for c in set(part) - set(out) if c.isalpha()]
-    return bool(arrow) and any(letters.count(c) == 1 for c in letters)
+    return any(letters.count(c) == 1 for c in letters)
 
 
 def _in_one_type(equation: Any, values: list) -> list:

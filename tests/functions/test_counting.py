@@ -154,6 +154,8 @@ def test_what_einsum_sums_of_one_operand_is_an_int64():
         found = gradcli.einsum("i,j->j", x.to(dtype), y.to(dtype))
         assert (found.tolist(), found.dtype) == ([300, 600], gradcli.int64)
         assert gradcli.einsum("i,j->ij", x.to(dtype), y.to(dtype)).dtype == dtype
+        found = gradcli.einsum("ii,j", x.to(dtype).diag(), y.to(dtype))
+        assert (found.tolist(), found.dtype) == ([300, 600], gradcli.int64)
 
 
 def test_einsum_by_numbers():

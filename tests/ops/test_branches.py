@@ -258,6 +258,14 @@ def test_nan_that_a_clamp_passes_on_is_on_no_branch():
         (first,) = grad(f(x).sum(), x, create_graph=True)
         assert first.isnan().all(dim=1).tolist() == [True, False]
     assert grad(first.sum(), x)[0].isnan().all(dim=1).tolist() == [True, False]
+    x = torch.tensor([-1.0, 0.25], requires_grad=True)
+    low, high = torch.zeros(2), torch.ones(2)
+    for f in (lambda x: x.clamp(low, high), lambda x: x.clip(max=high),
+              lambda x: (1 * x).clamp_(low), torch.nn.functional.hardsigmoid):  # fmt: skip
+        (first,) = grad(f(x.sqrt()).sum(), x)
+        assert first.isnan().tolist() == [True, False]
+    x = torch.tensor([nan, 0.5], requires_grad=True)
+    assert grad((x.clamp(low, high) ** 2).sum(), x)[0].tolist() == [0.0, 1.0]
 
 
 def _hooked(x):
