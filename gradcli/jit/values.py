@@ -51,8 +51,6 @@ _KNOWN = {
 }  # fmt: skip
 """The same on what is known, within the limits of a program."""
 _COMPARISONS = {sign: op.compute for sign, op in by_sign().items() if sign in MIRRORED}
-_GROWING = frozenset(map(OPERATORS.__getitem__, ("add", "sub", "mul", "pow")))
-"""What makes larger whole numbers of whole numbers."""
 _STATEFUL = frozenset(("iter", "next", "map", "filter"))
 """Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
@@ -142,7 +140,7 @@ class Notes(Trace):
                 raise NotTraceable("a tensor of 32 bits or a number, which has 64")
             whole = all(a.__class__ is not float and self.either.get(a, True) for a in args)
             self.either[out] = whole
-            if whole and op in _GROWING:  # the engine has whole numbers of any size
+            if whole and op.grows and op.infix:  # the engine has whole numbers of any size
                 size = self.number(scalars.ABSOLUTE, (out,), "float").value
                 fits = self.number(scalars.COMPARED["<"], (size, EXACT), "bool").value
                 self.tape.append(Check(fits))
