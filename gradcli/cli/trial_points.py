@@ -320,6 +320,7 @@ def _samples(
 
 
 def full(value: Any, right: Any) -> Any:
+    """A given gradient in the shape of the right one, where it is a single number."""
     return np.broadcast_to(value, right.shape) if value.shape == () else value
 
 

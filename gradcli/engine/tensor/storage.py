@@ -24,7 +24,7 @@ class Slots:
 
     __slots__ = ("__dict__", "__weakref__", "_begun", "_dtype", "array", "edge", "meta")
 
-    # Of what was made inside transforms, nothing elsewhere: when the innermost of then had begun.
+    # Set on what is made inside transforms alone: when the innermost one around it had begun.
     _begun: int
 
 
