@@ -390,6 +390,14 @@ def test_why_there_is_no_derivative_is_said(cli):
     assert "nothing is recorded" in cli("explain", "2*n", "--n", "int:3").out
 
 
+def test_second_derivatives_by_a_complex_variable_need_a_direction(cli):
+    text, at = "abs(z)**2*x**2", ("--z", "1+2j", "--x", "2")
+    done = cli("hess", text, *at)
+    assert done.code == 1 and "`z` is complex" in done.err and "gradcli hvp" in done.err
+    assert "d2/dx2  10" in cli("hess", text, *at, "--wrt", "x").out
+    assert "0+8j" in cli("hvp", text, *at, "--along", "z=1j").out
+
+
 def test_a_json_file_is_read_whole_or_not_at_all(cli, tmp_path):
     file = tmp_path / "v.json"
     file.write_text('{"x": 1, "x": 2}')

@@ -11,6 +11,7 @@ from gradcli.cli.jumps import jumps
 from gradcli.display.values import of_complex_result
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import zeros_like
+from gradcli.ops.errors import RuntimeFault
 from gradcli.transforms import jacobian
 from gradcli.transforms.functional import hessian
 
@@ -51,6 +52,11 @@ def hess(
     """
     names = job.wanted
     leaves = [job.leaves[name] for name in names]
+    for name, leaf in zip(names, leaves, strict=True):
+        if leaf.dtype.is_complex:
+            said = f"`{name}` is complex; a matrix of second derivatives needs real variables"
+            cure = f"gradcli hvp gives the product with a direction; or write {name} as x + 1j*y"
+            raise RuntimeFault("E0403", said, help=cure)
     few = sum(leaf.array.size for leaf in leaves) < runner.MANY
     compiled = runner.second(job, names, "hessian", runner.checked(run_by), few)
     if compiled is None:
