@@ -277,7 +277,8 @@ def test_both_names_of_a_function_in_an_expression_are_the_function(name):
 ONE_OF_SOME = {
     **dict.fromkeys(("diag", "lerp", "resolve_conj"), "other arguments have no form"),
     **dict.fromkeys(("cdist", "nn.functional.pdist"), "a norm of order 0"),
-    **dict.fromkeys(("nanmean", "nn.functional.group_norm", "unfold_copy"), "of some shapes only"),
+    **dict.fromkeys(("corrcoef", "nanmean", "nn.functional.group_norm", "unfold_copy"),
+                    "of some shapes only"),
     **dict.fromkeys(("cholesky", "linalg.cholesky", "logdet"), "of no definite matrix"),
     **dict.fromkeys(("nn.functional.pad", "constant_pad_nd", "nan_to_num", "linalg.norm"),
                     "of more than two numbers, of infinities"),
