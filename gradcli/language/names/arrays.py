@@ -49,7 +49,7 @@ class NumpyArray(Tensor):
         return str(self.array)
 
     def __format__(self, spec: str) -> str:
-        return format(self.array.item(), spec) if spec and self.array.size == 1 else str(self)
+        return format(self.array, spec)
 
     def __len__(self) -> int:
         return len(self.array)

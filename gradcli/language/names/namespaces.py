@@ -333,7 +333,8 @@ def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
     """A rounding that makes whole numbers of floats, as Python's do."""
 
     def call(x: Any) -> Any:
-        return of_numbers(x) if x.__class__ in (float, int) else of_tensors(x)
+        x = builtins.number(x)
+        return of_numbers(x) if x.__class__ in (float, int, bool) else of_tensors(x)
 
     return named(call, of_numbers.__name__)
 
@@ -352,6 +353,7 @@ def _counting(function: Callable) -> Callable:
     name = function.__name__
 
     def call(*numbers: Any, **options: Any) -> Any:
+        numbers = tuple(map(builtins.number, numbers))
         for number in numbers:
             if not isinstance(number, int | float):
                 raise bad_type(f"math.{name} takes numbers, got {a_value(number)}")

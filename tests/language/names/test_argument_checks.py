@@ -120,6 +120,8 @@ def test_a_number_between_tensors_is_recorded(text, slope):
     ("(tensor([-2**62, 2**62, 2**62, -1])).sum()", 2**62 - 1),
     ("x = tensor([1, 2], dtype=uint8); x[:] = tensor([-2, 200]); x", [254, 200]),
     ("tensor([0, 1]) << 62", [0, 2**62]), ("tensor([0]) << tensor([2**40])", [0]),
+    ("exp(True) - exp(1)", 0), ("hypot(2 > 1, other=True) - hypot(1, 1)", 0),
+    ("spherical_bessel_j0(True) - spherical_bessel_j0(1)", 0),
 ])  # fmt: skip
 def test_whole_numbers_are_exact_in_a_text(text, wanted):
     """Or refused: square(2**40) was 0, what 64 bits leave of it."""

@@ -324,8 +324,9 @@ def test_lists_and_whole_numbers_are_numpys_in_a_text_of_torch_too(text):
     np.testing.assert_allclose(found, eval(text), rtol=1e-15)
 
 
-def test_numbers_of_arrays_do_not_change_under_another_name():
+def test_numbers_of_arrays_are_pythons_and_do_not_change_under_another_name():
     text = """
+import math
 import numpy as np
 a = np.array([1.0, 2.0, 3.0])
 sums, s = [], np.float64(0)
@@ -443,6 +444,11 @@ q = p
 p += 1
 print(q, r, np.append(np.float32([0.5]), 0.1))
 print(np.polyval([1, 2], np.float32(0.1)), 0 << np.int64(70))
+s, t = np.float32(0.1), np.int64(5)
+print(math.sin(s), math.atan2(s, 2), math.floor(np.float64(2.5)), math.trunc(True))
+print(math.isclose(s, 0.1, rel_tol=1e-6), math.gcd(t, 10), math.comb(t, 2), math.hypot(t, 2))
+print(max(10**20, np.float64(2.5)), min(s, 1) * 4.5, min(np.array(2.5), 2), max([t, 2.5]))
+print(round(s, 1), f"{s} {s:.3f} {t:d} {np.array(2.5):.3f} {np.array([[2.5]])}", [s])
 """
     written, out = io.StringIO(), []
     with contextlib.redirect_stdout(written):
