@@ -323,7 +323,8 @@ def math(names: Mapping[str, Any]) -> Namespace:
     for name in ("floor", "ceil", "trunc"):
         table[name] = _whole(names[name], getattr(python, name))
     table.update(tau=python.tau, fabs=known["abs"], degrees=known["rad2deg"],
-                 radians=known["deg2rad"], prod=named(_product, "prod"))  # fmt: skip
+                 radians=known["deg2rad"], prod=named(_product, "prod"),
+                 fsum=named(_exact_sum, "fsum"))  # fmt: skip
     for name in ("gcd", "lcm", "factorial", "comb", "isclose"):
         table[name] = _counting(getattr(python, name))
     return Namespace(table, {})
@@ -342,6 +343,13 @@ def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
 def _product(values: Any, /, *, start: Any = 1) -> Any:
     """``math.prod``: items multiplied as ``*`` does, whole numbers beyond 64 bits too."""
     return reduce(builtins.multiply, counted(values), start)
+
+
+def _exact_sum(values: Any, /) -> Any:
+    """``math.fsum``: of numbers rounded once, of tensors their sum."""
+    items = [builtins.number(value) for value in counted(values)]
+    numbers = all(isinstance(one, int | float) for one in items)
+    return python.fsum(items) if numbers else builtins.TABLE["sum"](items)
 
 
 MOST_FACTORS = 500
