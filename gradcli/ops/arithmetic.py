@@ -341,10 +341,7 @@ def _power(x: Any, y: Any) -> Any:
         if x.dtype.kind == "c" and y in range(-99, -1):
             return np.power(1.0 / x, -y)  # the power of x itself may overflow
     elif y.__class__ is int and y < 0 and not isinstance(x, float):
-        said = "an integer cannot be raised to a negative power"
-        mend = "make the base a float: 2.0**-1, or x.double()"
-        told = "Integers to negative integer powers are not allowed."
-        raise RuntimeFault("E0303", said, help=mend, torch=told)
+        raise _no_whole_power()
     if y.__class__ is bool and getattr(x, "dtype", None) == np.bool_:
         return np.logical_or(x, not y)  # NumPy makes bytes of it
     if is_number(x) and x == 1 and is_complex(y):
@@ -365,6 +362,20 @@ def _power(x: Any, y: Any) -> Any:
     below = np.less(y, 0)
     found = np.power(x, np.where(below, np.bitwise_and(y, 1), y))  # of 1 and -1 the parity counts
     return np.where(below & (np.abs(x) != 1), 0, found)
+
+
+def _no_whole_power() -> RuntimeFault:
+    said = "an integer cannot be raised to a negative power"
+    mend = "make the base a float: 2.0**-1, or x.double()"
+    told = "Integers to negative integer powers are not allowed."
+    return RuntimeFault("E0303", said, help=mend, torch=told)
+
+
+def _power_in_floats(x: Any, y: Any) -> Any:
+    """Raises RuntimeFault (E0303) for a fraction, of which whole numbers leave 0."""
+    if (np.less(y, 0) & (np.abs(x) != 1)).any():
+        raise _no_whole_power()
+    return np.power(x, y, dtype=float)
 
 
 def _power_by_base(t: Any, x: Any, y: Any) -> Any:
@@ -460,7 +471,8 @@ pow = elementwise(
     _power_by_exponent,
     aliases=("power",),
     refuses={"bool": "pow"},
-    grows=lambda x, y: x**y if y < 64 else math.inf,
+    grows=True,
+    without_bounds=_power_in_floats,
     dtypes="promote",
     wraps=False,
     doc="x to the power y; `x**y`, and `x^y` on the command line.",

@@ -188,7 +188,7 @@ class Snapshot:
             self._note_function(value)
             return None
         if isinstance(value, CellType):
-            content = _content(value)
+            content = held_by(value)
             todo.append(content)
             return _restore_cell, content
         if isinstance(value, MethodType):
@@ -251,7 +251,8 @@ def _restore_collection(value: Any, items: list) -> None:
     (value.update if isinstance(value, set) else value.extend)(items)
 
 
-def _content(cell: CellType) -> Any:
+def held_by(cell: CellType) -> Any:
+    """What a cell has, ``_EMPTY`` where that is nothing yet."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -261,7 +262,7 @@ def _content(cell: CellType) -> Any:
 def _restore_cell(cell: CellType, content: Any) -> None:
     if content is not _EMPTY:
         cell.cell_contents = content
-    elif _content(cell) is not _EMPTY:
+    elif held_by(cell) is not _EMPTY:
         del cell.cell_contents
 
 

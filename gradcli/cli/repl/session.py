@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import noted
 from gradcli.cli.repl.interrupts import Interrupts
-from gradcli.cli.repl.rollback import Snapshot, repeatable
+from gradcli.cli.repl.rollback import Snapshot, held_by, repeatable
 from gradcli.cli.repl.splitting import units
 from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import generator as random
@@ -26,7 +26,7 @@ from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
-from gradcli.ops.errors import Fault
+from gradcli.ops.errors import Fault, bad_argument
 
 UNDO = 50
 """Statements that ``:undo`` can take back."""
@@ -184,6 +184,8 @@ class Session:
         if checked.uses_torch and not known_already and self.dtype is None:
             dtypes.set_default_dtype(dtypes.float32)
         watch = self._cell_watch(program) if commit else None
+        cells = self._undo[-1].snapshot.cells if commit else ()
+        before = [(name, cell, held_by(cell)) for name, cell in cells]
         with self.bounded(), unchanged(), self.interrupts.allowed():
             mode.grad, mode.inference = self.modes
             outcome = program.run(
@@ -199,6 +201,14 @@ class Session:
                 k: repeatable(v) for k, v in outcome.variables.items()
                 if k not in own or k in checked.bound
             }  # fmt: skip
+            for name, cell, old in before:  # what functions wrote to that say `global`
+                new = held_by(cell)
+                if new is old or new is outcome.variables.get(name, old):
+                    continue
+                if name in known:
+                    said = f"a function changed `{name}`, which this statement has from before"
+                    raise bad_argument(said, help=f"call it first, and use {name} in a new line")
+                made[name] = repeatable(new)
             self.variables.update(made)
             self._link(made, own)
         return outcome.value

@@ -80,7 +80,7 @@ def checked_data(value: Any, name: str) -> Any:
     if isinstance(value, str) or (callable(value) and not rank_of(value)):
         said = f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}"
         raise bad_type(said, help="it takes tensors, numbers and lists of numbers")
-    return value
+    return builtins.number(value)
 
 
 def tensor_of(value: Any) -> Tensor:
@@ -225,6 +225,9 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
             if value.__class__ is Tensor or value.__class__ not in _NUMBERS:
                 return function(*args, **options)
         # Numbers alone: the operator itself, because Tensor's methods need a tensor.
+        if op.dtypes == "float":  # NumPy would compute truth values in float16
+            args = (*map(_counted, args[:arity]), *args[arity:])
+            options = {k: _counted(v) if k in inputs else v for k, v in options.items()}
         result = op(*args, **options)
         single = getattr(result, "ndim", 1) == 0
         return of_numbers(op, result, args, options) if single else result
@@ -233,6 +236,10 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
 
 
 _NUMBERS = frozenset((float, int, complex, bool))
+
+
+def _counted(value: Any) -> Any:
+    return float(value) if value.__class__ is bool else value
 
 
 def method_with_checks(name: str, method: Callable, count: int | None) -> Callable:

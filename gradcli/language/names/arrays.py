@@ -49,7 +49,7 @@ class NumpyArray(Tensor):
         return str(self.array)
 
     def __format__(self, spec: str) -> str:
-        return format(self.array.item(), spec) if spec and self.array.size == 1 else str(self)
+        return format(self.array, spec)
 
     def __len__(self) -> int:
         return len(self.array)
@@ -495,9 +495,9 @@ def table(names: dict[str, Any]) -> dict[str, Any]:
     for name, meaning in MEANINGS.items():
         found[name].of_numpy = True  # no operator has this name
         found[name].__wrapped__ = meaning  # has the parameters
-    makers = (factories.eye, factories.arange, factories.linspace)
+    makers = (factories.eye, factories.arange)
     found.update({f.__name__: _made(f) for f in makers})
-    found.update({f.__name__: _spaced(f) for f in (np.logspace, np.geomspace)})
+    found.update({f.__name__: _spaced(f) for f in (np.linspace, np.logspace, np.geomspace)})
     found.update({f.__name__: _indices(f) for f in (np.tril_indices, np.triu_indices)})
     found.update(identity=found["eye"], empty_like=found["zeros_like"], around=found["round"])
     found.update(empty=_filled(0.0), zeros=_filled(0.0), ones=_filled(1.0))
@@ -574,10 +574,13 @@ def _made(make: Callable) -> Callable:
 
 
 def _spaced(make: Callable) -> Callable:
-    """So many numbers between two."""
+    """So many numbers between two; gradients lead to the ends of a line."""
 
     def call(start: Any, stop: Any, num: int = 50, **options: Any) -> Any:
         charge(8 * num)
+        if make is np.linspace and argument_checks.holds_traced([start, stop]):
+            settings.arrays_lead()
+            return start + (stop - start) * call(0, 1, num, **options)
         return array_of(make(_plain(start), _plain(stop), num, **_options(options)))
 
     return named(call, make.__name__)

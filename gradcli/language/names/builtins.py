@@ -72,6 +72,11 @@ def _is_number(value: Any) -> bool:
     return hasattr(value, "of_numpy") and isinstance(value.array, np.generic)
 
 
+def number(value: Any) -> Any:
+    """A number of NumPy's as Python's; anything else as it is."""
+    return value.array.item() if _is_number(value) else value
+
+
 def _changes(value: Any) -> bool:
     """Whether it is a tensor or an array, and no number of NumPy's: what is written to in place."""
     if value.__class__ is Tensor:
@@ -106,7 +111,7 @@ def multiply(a: Any, b: Any) -> Any:
         if not isinstance(many, list | tuple | str):
             continue
         if _is_number(times):
-            return multiply(many, times.array.item())  # as Python's number
+            return multiply(many, number(times))
         if isinstance(times, int):
             check_length(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
     return a * b
@@ -321,7 +326,7 @@ def _extreme(name: str, python: Callable) -> Callable:
             values = tuple(as_list(only))
         if not values:
             raise bad_argument(f"{name} of nothing", help=f"write {name}(a, b)")
-        if not any(_is_data(v) for v in values):
+        if not any(_is_data(v) and not (hasattr(v, "of_numpy") and not v.ndim) for v in values):
             return python(_comparable(values))
         found = values[0]
         for value in values[1:]:
@@ -361,6 +366,8 @@ def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
             return round(value.item())
         if digits is None:
             return OPERATORS["round"](value)
+        if hasattr(value, "of_numpy"):
+            return value.__gradcli_get__("round")(digits)
         return found("arithmetic.round")(value, decimals=digits)
     if digits is None:
         return bounded(round(value))

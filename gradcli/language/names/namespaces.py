@@ -323,7 +323,8 @@ def math(names: Mapping[str, Any]) -> Namespace:
     for name in ("floor", "ceil", "trunc"):
         table[name] = _whole(names[name], getattr(python, name))
     table.update(tau=python.tau, fabs=known["abs"], degrees=known["rad2deg"],
-                 radians=known["deg2rad"], prod=named(_product, "prod"))  # fmt: skip
+                 radians=known["deg2rad"], prod=named(_product, "prod"),
+                 fsum=named(_exact_sum, "fsum"))  # fmt: skip
     for name in ("gcd", "lcm", "factorial", "comb", "isclose"):
         table[name] = _counting(getattr(python, name))
     return Namespace(table, {})
@@ -333,7 +334,8 @@ def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
     """A rounding that makes whole numbers of floats, as Python's do."""
 
     def call(x: Any) -> Any:
-        return of_numbers(x) if x.__class__ in (float, int) else of_tensors(x)
+        x = builtins.number(x)
+        return of_numbers(x) if x.__class__ in (float, int, bool) else of_tensors(x)
 
     return named(call, of_numbers.__name__)
 
@@ -341,6 +343,13 @@ def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
 def _product(values: Any, /, *, start: Any = 1) -> Any:
     """``math.prod``: items multiplied as ``*`` does, whole numbers beyond 64 bits too."""
     return reduce(builtins.multiply, counted(values), start)
+
+
+def _exact_sum(values: Any, /) -> Any:
+    """``math.fsum``: of numbers rounded once, of tensors their sum."""
+    items = [builtins.number(value) for value in counted(values)]
+    numbers = all(isinstance(one, int | float) for one in items)
+    return python.fsum(items) if numbers else builtins.TABLE["sum"](items)
 
 
 MOST_FACTORS = 500
@@ -352,6 +361,7 @@ def _counting(function: Callable) -> Callable:
     name = function.__name__
 
     def call(*numbers: Any, **options: Any) -> Any:
+        numbers = tuple(map(builtins.number, numbers))
         for number in numbers:
             if not isinstance(number, int | float):
                 raise bad_type(f"math.{name} takes numbers, got {a_value(number)}")

@@ -186,7 +186,7 @@ def field(value: Any, spec: str, conversion: str = "") -> str:
         value = show(value, conversion == "r")
     if not spec:
         # A 0-d tensor in a field is its number, as in PyTorch.
-        if hasattr(value, "__gradcli_rank__") and not mode.arrays:
+        if hasattr(value, "of_numpy") or (hasattr(value, "__gradcli_rank__") and not mode.arrays):
             return _spelled(format(value))
         return show(value)
     if isinstance(value, np.generic):

@@ -185,6 +185,18 @@ def test_each_run_of_a_command_begins_with_the_values_that_the_session_has(piped
     assert re.findall("d2?/dx2? +(.*)", done.out) == ["6", "2", "6"] * 2
 
 
+def test_what_functions_write_to_global_variables_stays(piped):
+    lines = (
+        "n = 1\ndef f():\n    global n\n    n = n + 1\n    return n\n\ndef g(): return n\n\n"
+        "f()\nn, g()\nf() + n\nn\nf(); f()\nn, g()\nn = 9; f(); print(n)\nn\nn = 7\nf(), g\n"
+        ":undo\nn\n"
+    )
+    done = piped("repl", stdin=lines)
+    assert done.out.split("\n")[:4] == ["2", "(2, 2)", "2", "4"]
+    assert "(4, 4)\n9\n4\n" in done.out and done.out.endswith("7\n")
+    assert done.err.count("a function changed `n`, which this statement has from before") == 2
+
+
 def test_a_formula_is_of_what_functions_are_now(process):
     """Where no definition says that, there is none: an older text would be silently wrong."""
     lines = (

@@ -152,6 +152,7 @@ def gradient(text):
     "np.interp(0.1, [0, 3], [x, y])", "np.interp(2, [0, x], [1, y])",
     "np.delete([x, y, x*y], [True, False, True])[0]", "np.delete([[x, y]], 0, axis=-1)[0, 0]",
     "np.delete([x, y], np.array([x, y]) > 3.5)[0]", "(np.convolve([1, 2], [x, y])**2).sum()",
+    "(np.linspace(x, y, 4)**2).sum()", "np.linspace(1, stop=x*y, num=3, endpoint=False)[1] + 0*y",
     "np.select([x > y, x < y], [y, x*y], 7)", "np.outer(np.arange(3), np.ones(2)).std()*x",
 ])  # fmt: skip
 def test_gradients_lead_through_lists(text):
@@ -443,6 +444,24 @@ q = p
 p += 1
 print(q, r, np.append(np.float32([0.5]), 0.1))
 print(np.polyval([1, 2], np.float32(0.1)), 0 << np.int64(70))
+"""
+    written, out = io.StringIO(), []
+    with contextlib.redirect_stdout(written):
+        exec(text, {})
+    prepare(text, "file").run({}, write=out.append)
+    assert "".join(out) == written.getvalue()
+
+
+def test_numbers_of_arrays_are_pythons_to_math_and_its_own_functions():
+    text = """
+import math
+import numpy as np
+s, t = np.float32(0.1), np.int64(5)
+print(math.sin(s), math.atan2(s, 2), math.floor(np.float64(2.5)), math.trunc(True))
+print(math.isclose(s, 0.1, rel_tol=1e-6), math.gcd(t, 10), math.comb(t, 2), math.hypot(t, 2))
+print(max(10**20, np.float64(2.5)), min(s, 1) * 4.5, min(np.array(2.5), 2), max([t, 2.5]))
+print(round(s, 1), f"{s} {s:.3f} {t:d} {np.array(2.5):.3f} {np.array([[2.5]])}", [s])
+print(np.linspace(0.1, 0.7, 7)[3], np.linspace(1, 2, 4, endpoint=False), math.fsum([0.1] * 10))
 """
     written, out = io.StringIO(), []
     with contextlib.redirect_stdout(written):
