@@ -51,6 +51,8 @@ def __getattr__(name: str) -> object:
         if name in _PACKAGES:
             return _import_module(f"gradcli.{name}")
         surface = _import_module("gradcli.surface")
+        if name not in surface.__all__ and name != "__all__":
+            raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
         silence_numpy()
         here = globals()
         loaded = vars(surface)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -14,6 +15,7 @@ def lazily(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         home = import_module(homes[name] or f"{module}.{name}")
-        return getattr(home, name) if homes[name] else home
+        found = getattr(home, name) if homes[name] else home
+        return vars(sys.modules[module]).setdefault(name, found)
 
     return load

@@ -139,7 +139,7 @@ class Outside:
                     if not is_own(scope):
                         final = isinstance(scope, type) and scope.__flags__ & _FINAL
                         if not final and scope is not Tensor:
-                            self._guard(held, id(scope))
+                            self._guard(scope)
                         continue
                     self._look_up(held, id(scope), {*self._words, "__getattr__"})
                     # A new name may hide one of a class above.
@@ -214,19 +214,31 @@ class Outside:
                 if name == "__exit__":
                     self.reason = "a with block that may catch errors"
 
-    def _guard(self, scope: Any, key: int) -> None:
+    def _guard(self, scope: Any) -> None:
         """Note what a lasting module or class has under the names that the code says. Somebody may
         put another thing in the place of it, which alone is looked into."""
-        for name in self._words | {"forward", "__call__"}:
-            if name in scope and (key, name) not in self.read:
-                held = scope[name]
-                self.read[key, name] = _ITEM, scope, held
+        held_by, names = vars(scope), self._words | {"forward", "__call__"}
+        if not isinstance(scope, types.ModuleType):
+            if scope not in (*Tensor.__mro__, Kind):  # Kind notes what is set there
+                names |= {n for n, held in held_by.items() if n[:2] == "__" and callable(held)}
+        elif scope.__name__.startswith("gradcli"):
+            for name in names - held_by.keys():
+                getattr(scope, name, None)  # some names are loaded with their first use
+        for name in names:
+            if name in held_by and (id(scope), name) not in self.read:
+                held = held_by[name]
+                self.read[id(scope), name] = _ITEM, held_by, held
                 if isinstance(held, types.ModuleType):
                     look = _lasts(held.__name__)
                 else:
                     look = not _lasts(getattr(held, "__module__", None) or "gradcli")
-                if look or id(held) in _TEXTS:
+                if look or isinstance(held, type) or id(held) in _TEXTS:
                     self._note(held)
+                if name == "forward" and isinstance(held, types.FunctionType):
+                    says = held.__code__.co_names
+                    if "F" in says:  # a layer calls functional's functions by their names
+                        self._words.update(says)
+                        self._note(held.__globals__["F"])
 
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""

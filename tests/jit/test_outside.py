@@ -488,6 +488,12 @@ _BUFFER = gradcli.nn.Buffer(gradcli.ones(1, dtype=gradcli.float64))
         (lambda x: x * np.exp(0.5), np, "exp"),
         (lambda x: functools.reduce(operator.mul, [x, x]), operator, "mul"),
         (lambda x: _LINEAR(x.reshape(1)).sum(), gradcli.nn.Linear, "forward"),
+        (lambda x: _LINEAR(x.reshape(1)).sum(), gradcli.nn.functional, "linear"),
+        (lambda x: gradcli.nn.Tanh()(x), gradcli.nn.Tanh, "forward"),
+        (lambda x: gradcli.nn.Sigmoid()(x), gradcli.nn.Module, "__call__"),
+        (lambda x: gradcli.nn.MSELoss()(x * 3, x), gradcli.nn.MSELoss, "forward"),
+        (lambda x: gradcli.special.erf(x), gradcli.special, "erf"),
+        (lambda x: x.double().sin(), gradcli.Tensor.__mro__[3], "double"),
     ],
 )
 def test_another_function_in_the_place_of_a_librarys(function, held, name, monkeypatch):
