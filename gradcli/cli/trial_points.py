@@ -242,6 +242,8 @@ def _steps_beside(levels: Sequence[float]) -> Iterator[tuple[float, float]]:
             yield level, min(step, (known[at + 1] - level) / 2)
         if known[at + 1] > 4 * level > 4:  # what begins at a large one may be too small beside it
             yield level, level
+        if level > 1 and known[at + 1] == np.inf:
+            yield 0.0, 10 * level  # x/100 > 3
 
 
 def _levels(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> Iterator[float]:
