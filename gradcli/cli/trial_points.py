@@ -41,6 +41,10 @@ MOST_LEVELS = 4
 and at how many of the small ones."""
 FINEST = 1e-6
 """How far from a large one at least, relatively: float32 has no points nearer."""
+GUARD = 1e-8
+"""Up to here a number keeps a logarithm or a quotient finite, and begins no branch of interest."""
+HUGE = 1e100
+"""From here on a number is past all others."""
 DRAWS = 8
 """How often the steps are moved by their last digits, with other signs each time."""
 _MATRIX = re.compile(r"->\(\w,\w\)\Z")
@@ -217,35 +221,55 @@ def _farther(
     both sides of the numbers that stand in the texts or are given: a branch may begin there."""
     rng = np.random.default_rng(1)
     levels = [*dict.fromkeys(_levels(job, programs, moved))]
-    large = [level for level in levels if level > 1][:MOST_LEVELS]
-    small = [level for level in levels if level < 1][:MOST_LEVELS]  # many points are above these
     beside = [
-        *(_Way(0, s, level, side * max(1, FINEST * level))
-          for level in large for s in _SIDES for side in (1, -1)),
-        *(_Way(0, s, 0, level / 2) for level in small for s in _SIDES),
+        _Way(0, sign, middle, size)
+        for middle, size in _steps_beside(levels) for sign in _SIDES
     ]  # fmt: skip
     known = _wide(job, moved)
     for way in (*_FARTHER, *beside):
         yield {name: way.value(x, rng) for name, x in known.items()}
 
 
+def _steps_beside(levels: Sequence[float]) -> Iterator[tuple[float, float]]:
+    """Sizes, and the steps from them, that lead to both sides of levels, not past the next ones."""
+    large = [level for level in levels if level > 1][:MOST_LEVELS]
+    small = [level for level in levels if level <= 1][:MOST_LEVELS]
+    known = [0.0, *sorted(levels), np.inf]
+    for level in (*large, *small):
+        step, at = max(1.0, FINEST * level), known.index(level)
+        yield level, -min(step, (level - known[at - 1]) / 2)
+        if level > 1 or known[at + 1] <= 1:  # points of ordinary size are above small ones
+            yield level, min(step, (known[at + 1] - level) / 2)
+        if known[at + 1] > 4 * level > 4:  # what begins at a large one may be too small beside it
+            yield level, level
+        if level > 1 and known[at + 1] == np.inf:
+            yield 0.0, 10 * level  # x/100 > 3
+
+
 def _levels(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> Iterator[float]:
-    """Sizes at which branches may begin, but for those that points of ordinary size surround."""
-    for program in (job.program, *programs.values()):
-        for node in n.walk(program.checked.module):
-            if isinstance(node, n.Number) and _may_be_level(abs(node.value)):
-                yield float(abs(node.value))
-    for name, leaf in job.leaves.items():
-        if name not in moved and leaf.array.size == 1 and not is_complex(leaf.array):
-            size = abs(float(leaf.array.item()))
-            if _may_be_level(size):
-                yield size
+    """Sizes at which branches may begin: those in comparisons, then such as points of ordinary
+    size do not surround."""
+    given = {
+        name: abs(float(leaf.array.item())) for name, leaf in job.leaves.items()
+        if name not in moved and leaf.array.size == 1 and not is_complex(leaf.array)
+    }  # fmt: skip
+    modules = [p.checked.module for p in (job.program, *programs.values())]
+    compared = [node for m in modules for node in n.walk(m) if isinstance(node, n.Compare)]
+    for node in (part for whole in compared for part in n.walk(whole)):
+        size = _size(node, given)
+        if GUARD < size < HUGE:
+            yield size
+    for node in (part for module in modules for part in n.walk(module)):
+        size = _size(node, given)
+        if 1e-4 <= size <= 0.3 or 2 < size < HUGE:
+            yield size
 
 
-def _may_be_level(size: float) -> bool:
-    """Whether a number is none that points of ordinary size surround; nor one that is added to
-    keep a logarithm finite, nor one past all numbers."""
-    return 1e-4 <= size <= 0.3 or 2 < size < 1e100
+def _size(node: n.Node, given: Mapping[str, float]) -> float:
+    """The size of a number, or of the value given for a name; 0 of what is neither."""
+    if isinstance(node, n.Number):
+        return float(abs(node.value))
+    return given.get(node.id, 0.0) if isinstance(node, n.Name) else 0.0
 
 
 def turned(job: Job, point: Mapping[str, Any]) -> list[str]:

@@ -126,6 +126,8 @@ def test_programs(cli, tmp_path):
     assert refused.code == 1 and "E0703" in refused.err and "w.grad:2:7" in refused.err
     pieces = cli("diff", "-e", "def f(x):", "-e", "    return x**2", "-e", "f(a)*f(b)")
     assert pieces.out.startswith("d/da  2*a*b**2\nd/db  2*a**2*b\n")
+    for terms in ("[x**k for k in range(4)]", "x**k for k in range(4)"):
+        assert cli("diff", f"sum({terms})").out.startswith("d/dx  3*x**2 + 2*x + 1\n")
 
 
 def test_output_is_the_same_every_time_and_inert(cli):

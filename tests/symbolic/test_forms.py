@@ -46,6 +46,8 @@ NEAT = [
     ("exp(-norm(x - y)**2)", "x", "-2*exp(-norm(x - y)**2)*(x - y)"),
     ("pinv(A) @ A @ pinv(A) @ x", "x", "pinv(A)"),
     ("A @ pinv(A) @ A @ x", "x", "A"),
+    ("sum(W @ H - X*log(W @ H))", "H", "W.T @ (1 - X/(W @ H))"),
+    ("sum((A.T - 1) @ B*C)", "B", "(A - 1) @ C"),
     ("sum(amin(X.T, 1))", "X", "where(X.T == amin(X.T, 1, True), 1, 0).T"),
 ]
 

@@ -314,8 +314,8 @@ def _interval(span: str | None) -> tuple[float, float] | None:
 def _branches(program: Program) -> bool:
     """Whether a text is more than one formula: then it has a path to follow."""
     control = (
-        n.If | n.While | n.For | n.Def | n.With | n.AugAssign | n.Assert | n.Lambda | n.ListComp
-        | n.List | n.Data | n.Tuple | n.Conditional | n.BoolOp | n.Subscript
+        n.If | n.While | n.For | n.Def | n.With | n.AugAssign | n.Assert | n.Lambda
+        | n.Comprehension | n.List | n.Data | n.Tuple | n.Conditional | n.BoolOp | n.Subscript
     )  # fmt: skip
     body = program.names.module.body
     return len(body) != 1 or any(isinstance(node, control) for node in n.walk(body[0]))

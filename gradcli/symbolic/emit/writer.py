@@ -59,7 +59,8 @@ class Writer:
                 other = w.transposed(self.sum(t, labels[::-1], True))
             except Exception:  # only the other way round can be said
                 return found
-            if other.cost < found.cost:
+            factor = bool(self.inside) and len(t.terms) > 1  # which may be wanted turned
+            if other.cost < found.cost + factor:
                 return other
         return found
 

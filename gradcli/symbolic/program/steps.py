@@ -311,7 +311,8 @@ class _Flattening:
         words = {
             n.Conditional: "a branch (write where)",
             n.Lambda: "a function", n.List: "a list", n.ListComp: "a list",
-            n.Tuple: "a tuple", n.BoolOp: "and/or", n.Binary: "a shift of bits",
+            n.GeneratorExp: "a generator", n.Tuple: "a tuple", n.BoolOp: "and/or",
+            n.Binary: "a shift of bits",
         }  # fmt: skip
         raise self.refuse(words.get(kind, f"a {kind.__name__.lower()}"), node)
 
