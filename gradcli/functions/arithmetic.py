@@ -263,9 +263,9 @@ def sgn(input: Any) -> Any:
 
 
 def or_nan(value: Any, x: Any) -> Any:
-    """``value``, NaN where ``x`` is: a clamp's, as in ``_held``; of symbols, which are no NaN,
-    ``value``."""
-    if not hasattr(bottom(x), "array"):
+    """``value``, NaN where ``x`` is: a clamp's, as in ``_held``; of symbols and of whole numbers,
+    which are no NaN, ``value``."""
+    if not hasattr(bottom(x), "array") or x.dtype.kind < 2:
         return value
     return O["where"](O["eq"](x, x), value, O["clamp"](x, max=np.inf))
 

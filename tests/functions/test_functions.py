@@ -187,6 +187,14 @@ def test_a_value_and_two_bounds_meet_in_one_dtype():
         assert gradcli.clamp(x, low, high).dtype == wanted
 
 
+def test_the_angle_of_whole_numbers_is_of_the_default_dtype():
+    gradcli.set_default_dtype(gradcli.float32)
+    for dtype in (gradcli.int64, gradcli.uint8, gradcli.bool):
+        found = gradcli.angle(gradcli.tensor([1, 0], dtype=dtype))
+        assert found.dtype is gradcli.float32 and found.tolist() == [0.0, 0.0]
+    assert gradcli.equal(gradcli.tensor([-2, 3]).angle(), gradcli.tensor([np.pi, 0.0]))
+
+
 def test_of_no_whole_numbers_there_is_a_quotient_by_0():
     none = gradcli.zeros(0, dtype=gradcli.int64)
     assert (none // 0).dtype is (none % 0).dtype is gradcli.int64

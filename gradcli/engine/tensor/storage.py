@@ -27,6 +27,10 @@ class Slots:
     # Set on what is made inside transforms alone: when the innermost one around it had begun.
     _begun: int
 
+    def __dir__(self) -> list[str]:
+        """The names that are there: of slots, those that something was put in."""
+        return [n for n in super().__dir__() if n not in Slots.__slots__ or hasattr(self, n)]
+
 
 class Version:
     """Counts writes to one piece of memory; views and detached twins share it."""

@@ -192,6 +192,19 @@ def test_items_and_lists_are_pythons():
     assert [10, 20, 30][torch.tensor(1)] == 20
 
 
+@pytest.mark.filterwarnings("ignore:volatile was removed")
+def test_every_name_that_dir_tells_is_there():
+    def known(x):
+        assert "shape" in dir(x)
+        assert all(hasattr(x, name) for name in dir(x) if name != "imag")
+        return x.sum()
+
+    x = torch.ones(1, 1)
+    known(x)
+    torch.func.jvp(known, (x,), (x,))
+    torch.func.grad(known)(x)
+
+
 def test_truth():
     assert torch.tensor([2.0])
     assert not torch.tensor(0)
