@@ -12,8 +12,8 @@ from gradcli.engine.creation.factories import refuse_kinds
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.record.arguments import Operand
 from gradcli.engine.record.composite import by_element, named
-from gradcli.engine.record.dtype_checks import held
 from gradcli.engine.record.out import may_be
+from gradcli.engine.record.whole_numbers import held
 from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import laid_as
 from gradcli.ops.errors import TypeFault, bad_type

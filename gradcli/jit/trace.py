@@ -19,7 +19,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import current, set_grad_enabled, transformed
 from gradcli.engine.record.apply import _promoted as promoted
-from gradcli.engine.record.dtype_checks import bound, fits
+from gradcli.engine.record.whole_numbers import bound, fits
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit.ir import FailedOnExample, Instruction, NotTraceable, Value

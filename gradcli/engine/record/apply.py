@@ -17,9 +17,10 @@ from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, placed_number
 from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.composite import in_float32
-from gradcli.engine.record.dtype_checks import computed_whole, refused
+from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.rule_compiler import node_class
+from gradcli.engine.record.whole_numbers import computed_whole
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.conj_view import ConjView, flipped
 from gradcli.engine.tensor.storage import ARGUMENT, Meta, Slots

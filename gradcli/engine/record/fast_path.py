@@ -43,10 +43,10 @@ from gradcli.engine.record.apply import (
     stamp,
 )
 from gradcli.engine.record.arguments import ABSENT, Parameters, Source, looked_at, parameters_of
-from gradcli.engine.record.dtype_checks import computed_whole
 from gradcli.engine.record.index_writes import stamp_index, writes
 from gradcli.engine.record.out import has_out, into
 from gradcli.engine.record.rule_compiler import node_class
+from gradcli.engine.record.whole_numbers import computed_whole
 from gradcli.engine.source_location import outside, theirs
 from gradcli.engine.tensor.tensor import Plain, Tensor, marked, wrap
 from gradcli.ops import memory_budget

@@ -24,8 +24,8 @@ from gradcli.engine.graph.view_edges import BrokenOff, output_name, refusal
 from gradcli.engine.record.apply import QUIET, apply, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import bottom, called, in_graph, runs_once
-from gradcli.engine.record.dtype_checks import held
 from gradcli.engine.record.index_writes import count_write
+from gradcli.engine.record.whole_numbers import held
 from gradcli.engine.tensor.conj_view import in_memory
 from gradcli.engine.tensor.conversion import tell_of_lost_parts
 from gradcli.engine.tensor.stale_view import LateView, StaleView, cut, follow_later, place_of

@@ -17,8 +17,8 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.apply import note_view
-from gradcli.engine.record.dtype_checks import bound, fits, held, in_floats, largest
 from gradcli.engine.record.inplace import views_of
+from gradcli.engine.record.whole_numbers import bound, fits, held, in_floats, largest
 from gradcli.engine.tensor.tensor import Tensor, marked, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.functions.bitwise import IN_FLOATS
