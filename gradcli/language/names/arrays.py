@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import views_of
@@ -32,7 +31,7 @@ from gradcli.language.type_names import a_value
 from gradcli.ops.conversion import without_bounds
 from gradcli.ops.declaration.infix import METHODS as SIGNS
 from gradcli.ops.errors import Fault, bad_type
-from gradcli.ops.memory_budget import charge, charge_shape
+from gradcli.ops.memory_budget import charge
 from gradcli.ops.operator import OPERATORS
 
 
@@ -64,7 +63,7 @@ class NumpyArray(Tensor):
         if _leads(self, value):
             self[index] = value
         else:
-            raw = _plain(value)
+            raw = as_numpy(value)
             if isinstance(raw, np.ndarray) and self.array.dtype.kind in "iu":
                 raw = _converted(raw, self.array.dtype)
             self._written(self.array.__setitem__, _index(index), raw)
@@ -92,7 +91,7 @@ class ElementType:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, ElementType):
             return self.dtype is other.dtype
-        return _element_type(other) is self.dtype
+        return named_type(other) is self.dtype
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -154,7 +153,7 @@ def tensor_of(x: Any) -> Tensor:
     return wrap(x.array, x.dtype)
 
 
-def _plain(value: Any) -> Any:
+def as_numpy(value: Any) -> Any:
     """An argument as NumPy takes it. Raises RuntimeFault (E0404) for a tensor in a graph."""
     if value.__class__ is NumpyArray:
         return value.array
@@ -167,20 +166,20 @@ def _plain(value: Any) -> Any:
     if value.__class__ in (list, tuple, range):
         values = check_nested(as_list(value))
         charge(sum(8 * one.array.size for one in values if isinstance(one, Tensor)))
-        return np.asarray([_plain(v) for v in values]) if values else np.asarray([])
+        return np.asarray([as_numpy(v) for v in values]) if values else np.asarray([])
     if isinstance(value, bool | int | float | complex | None):
         return float(value) if value.__class__ is int and value.bit_length() > 63 else value
     raise bad_type(f"arrays are made of numbers, not of {a_value(value)}")
 
 
-def _argument(value: Any) -> Any:
+def argument(value: Any) -> Any:
     """An argument as NumPy takes it. Whole numbers in a list may be a shape or axes, and arrays of
     several shapes are to be joined: both stay apart."""
     if isinstance(value, str):
         return value
     if value.__class__ not in (list, tuple):
-        return _plain(value)
-    parts = tuple(map(_plain, check_nested(value)))
+        return as_numpy(value)
+    parts = tuple(map(as_numpy, check_nested(value)))
     apart = all(isinstance(one, int) for one in parts) or len(set(map(np.shape, parts))) > 1
     charge(sum(one.nbytes for one in parts if isinstance(one, np.ndarray)))
     return parts if apart else np.asarray(parts)
@@ -191,18 +190,19 @@ def _index(index: Any) -> Any:
         return tuple(_index(part) for part in index)
     if isinstance(index, slice) or index is None or index is ...:
         return index
-    return _plain(index)
+    return as_numpy(index)
 
 
 def element_type(dtype: Any) -> Any:
     """What ``dtype=`` names. Raises TypeFault (E0303) where it names nothing."""
-    found = _element_type(dtype)
+    found = named_type(dtype)
     if found is None:
         raise bad_type("dtype is np.float32, np.int64 and the like")
     return found
 
 
-def _element_type(dtype: Any) -> Any:
+def named_type(dtype: Any) -> Any:
+    """The same; None where it names nothing."""
     if isinstance(dtype, ElementType):
         return dtype.dtype
     if isinstance(dtype, str):
@@ -215,7 +215,7 @@ def _element_type(dtype: Any) -> Any:
         return None
 
 
-def _options(options: dict[str, Any]) -> dict[str, Any]:
+def options_of(options: dict[str, Any]) -> dict[str, Any]:
     """Keywords as NumPy takes them."""
     found = {}
     for name, value in options.items():
@@ -226,7 +226,7 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
                 raise bad_type("out= is an array", help="np.add(a, 1, out=a)")
             found[name] = value.array
         else:
-            found[name] = _argument(value)
+            found[name] = argument(value)
     return found
 
 
@@ -283,7 +283,7 @@ def _charged(values: list[Any]) -> None:
         charge(8 * int(np.prod(shape, dtype=float)))
 
 
-def _is_traced(value: Any) -> bool:
+def is_traced(value: Any) -> bool:
     """Whether a value is a tensor, or stands for one: what a gradient may be asked of."""
     return value.__class__ is not NumpyArray and argument_checks.rank_of(value) > 0
 
@@ -291,7 +291,7 @@ def _is_traced(value: Any) -> bool:
 def _holds_traced(value: Any) -> bool:
     """Whether a value is traced, or a list of such; in a list of lists too."""
     value = check_nested(value) if value.__class__ in (list, tuple) else value
-    return argument_checks.holds(value, _is_traced)
+    return argument_checks.holds(value, is_traced)
 
 
 def _are_arrays(given: tuple) -> bool:
@@ -306,9 +306,9 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
     def call(*args: Any, **options: Any) -> Any:
         if otherwise is not None and not _are_arrays((*args, *options.values())):
             return otherwise(*args, **options)
-        values = [*map(_argument, args)]
+        values = [*map(argument, args)]
         _charged(values)
-        given = _options(options)
+        given = options_of(options)
         if "out" not in options:
             return array_of(_computed(function, *values, **given), args)
         options["out"]._written(_computed, function, *values, **given)
@@ -329,29 +329,13 @@ def of_arrays(function: Callable) -> Callable:
     return named(call, function.__name__)
 
 
-def _functions(home: Any, names: str) -> dict[str, Callable]:
-    return {name: getattr(home, name) for name in names.split()}
-
-
-ELEMENTWISE: dict[str, Callable] = {
-    name: getattr(np, name) for name in dir(np) if isinstance(getattr(np, name), np.ufunc)
-}
-"""Functions whose results are as large as what their arguments broadcast to."""
-OTHERS = _functions(np, """
-    round where clip sum mean std var median prod max min amax amin argmax argmin all any cumsum
-    cumprod sort argsort reshape ravel transpose squeeze expand_dims concatenate stack hstack
-    vstack dot trace flip unique allclose isclose array_equal nonzero ptp count_nonzero zeros_like
-    append roll polyval ones_like triu tril argwhere average real imag atleast_1d atleast_2d
-    atleast_3d
-""")  # fmt: skip
-"""Functions whose results are no larger than all their arguments, or twice that."""
 METHODS = """
     sum mean std var min max argmin argmax prod cumsum cumprod reshape ravel flatten transpose
     squeeze copy all any round clip argsort nonzero trace swapaxes diagonal
 """
 
 
-def _fitting(found: Any, values: Any) -> Any:
+def fitting(found: Any, values: Any) -> Any:
     """``found``, which has ``values`` in another type. Raises ValueFault (E0314) for lost bits."""
     dtype = found.dtype
     other = isinstance(values, np.ndarray | np.generic) and values.dtype != dtype
@@ -361,15 +345,15 @@ def _fitting(found: Any, values: Any) -> Any:
 
 
 def _converted(values: Any, dtype: np.dtype) -> Any:
-    return _fitting(values.astype(dtype), values)
+    return fitting(values.astype(dtype), values)
 
 
 def _method(name: str) -> Callable:
     def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
-        values = [*map(_argument, args)]
+        values = [*map(argument, args)]
         _charged([self.array, *values])
         method = getattr(self.array.__class__, name)
-        return array_of(_computed(method, self.array, *values, **_options(options)), (self,))
+        return array_of(_computed(method, self.array, *values, **options_of(options)), (self,))
 
     return named(call, name)
 
@@ -411,7 +395,7 @@ def _operator(name: str, function: Callable, turned: bool = False) -> Callable:
         if any(map(_holds_traced, others)):
             others = tuple(argument_checks.checked_data(other, name) for other in others)
             return NotImplemented if plain is None else plain(self, *others)
-        values = [self.array, *map(_plain, others)]
+        values = [self.array, *map(as_numpy, others)]
         _charged(values)
         return array_of(_computed(function, *(values[::-1] if turned else values)))
 
@@ -426,7 +410,7 @@ def _in_place(function: Callable, name: str) -> Callable:
             return NotImplemented  # a number does not change: what has its name is a new one
         if _leads(self, other):
             return function(self, argument_checks.checked_data(other, "an array"))
-        raw = _plain(other)
+        raw = as_numpy(other)
         if self.array.dtype.kind in "iu" and (name != "matmul" or np.ndim(raw) > 1):
             self._written(_computed, into, self.array, raw, out=self.array)
         else:
@@ -461,187 +445,3 @@ NDARRAY = TypeName(NumpyArray, "ndarray", "numpy.ndarray")
 """``np.ndarray``."""
 NumpyArray.__gradcli_get__ = attribute  # type: ignore[attr-defined]
 NumpyArray.__gradcli_made_by__ = staticmethod(lambda: NDARRAY)  # type: ignore[attr-defined]
-
-
-def _diag(v: Any, k: Any = 0) -> Any:
-    v = np.asarray(v)
-    if v.ndim == 1:
-        charge(8 * (v.size + abs(int(k))) ** 2)
-    return np.diag(v, k)
-
-
-def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
-    """Differences, of an order that the size along the axis bounds."""
-    a = np.asarray(a)
-    return np.diff(a, min(int(n), max(a.shape, default=0)), axis)
-
-
-def _over(names: dict[str, Any], home: Any, functions: dict[str, Callable]) -> dict[str, Any]:
-    """Functions of NumPy over what has their names; others that ``home`` has make arrays."""
-    found: dict[str, Any] = {}
-    for name in names.keys() & (functions.keys() | vars(home).keys()):
-        function = argument_checks.with_checks(names[name])
-        if name in functions:
-            found[name] = by_numpy(functions[name], function)
-        elif function is not names[name] or name in MEANINGS:
-            found[name] = of_arrays(function)
-    return {**{name: by_numpy(f) for name, f in functions.items()}, **found}
-
-
-def table(names: dict[str, Any]) -> dict[str, Any]:
-    """NumPy's functions over those of the language; ``names`` are what they do with tensors."""
-    functions: dict[str, Callable] = {**ELEMENTWISE, **OTHERS, "diag": _diag, "diff": _diff}
-    found = _over(names | MEANINGS, np, functions)
-    for name, meaning in MEANINGS.items():
-        found[name].of_numpy = True  # no operator has this name
-        found[name].__wrapped__ = meaning  # has the parameters
-    makers = (factories.eye, factories.arange)
-    found.update({f.__name__: _made(f) for f in makers})
-    found.update({f.__name__: _spaced(f) for f in (np.linspace, np.logspace, np.geomspace)})
-    found.update({f.__name__: _indices(f) for f in (np.tril_indices, np.triu_indices)})
-    found.update(identity=found["eye"], empty_like=found["zeros_like"], around=found["round"])
-    found.update(empty=_filled(0.0), zeros=_filled(0.0), ones=_filled(1.0))
-    return found | {f.__name__: f for f in (array, asarray, copy, full, full_like)}
-
-
-def array(object: Any, dtype: Any = None, copy: bool = True) -> Any:
-    """``np.array``: NumPy's of numbers; where a gradient is to come back to a tensor in ``object``,
-    a tensor that leads it there.
-    """
-    lists = argument_checks.bounded_lists(object)
-    options = _options({"dtype": dtype})
-    number = mode.rebinds and lists.__class__ is not NumpyArray and getattr(lists, "ndim", 1) == 0
-    if not argument_checks.holds_traced(lists):
-        plain = _plain(lists)
-        made = np.array(plain, copy=copy or number or None, **options)
-        return array_of(_fitting(made, plain), (lists,))
-    settings.arrays_lead()
-    with dtypes.default_dtype(dtypes.float64):
-        made = lists if _is_traced(lists) else argument_checks.stacked(lists, whole=True)
-    if dtype is not None:
-        made = made.to(element_type(dtype))
-    if number:  # which may be written to, as one that a number was read of may not
-        return OPERATORS["reshape"](OPERATORS["clone"](OPERATORS["reshape"](made, (1,))), ())
-    return OPERATORS["clone"](made) if copy and made is lists else made
-
-
-def asarray(a: Any, dtype: Any = None) -> Any:
-    """``np.asarray``, which copies only what it has to."""
-    return array(a, dtype, copy=False)
-
-
-def copy(a: Any) -> Any:
-    """``np.copy``."""
-    return array(a)
-
-
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """``np.full``; a tensor where a gradient is to come back to ``fill_value``."""
-    sizes = factories.sizes_of((shape,), "full")
-    charge_shape(sizes)
-    value = array(fill_value, dtype)
-    if value.__class__ is NumpyArray:
-        return array_of(np.full(sizes, value.array))
-    return OPERATORS["clone"](OPERATORS["expand"](value, sizes))
-
-
-def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """``np.full_like``: of the shape and type of ``a``."""
-    like = a if argument_checks.rank_of(a) else array(a)
-    return full(tuple(like.shape), fill_value, like.dtype if dtype is None else dtype)
-
-
-def _filled(value: float) -> Callable:
-    return lambda shape, dtype=dtypes.float64: full(shape, value, dtype)
-
-
-def number_of(dtype: dtypes.DType) -> Callable:
-    """``np.float32``: makes numbers of that type, and names the type as ``dtype=np.float32``."""
-    return named(lambda value=0: array(value, dtype)[()], dtype.name)
-
-
-def _made(make: Callable) -> Callable:
-    """What makes tensors, so that it makes arrays: of float64 where nothing else is asked for."""
-    make = argument_checks.with_checks(make)
-
-    def call(*args: Any, **options: Any) -> Any:
-        if options.get("dtype") is not None:
-            options["dtype"] = _element_type(options["dtype"]) or options["dtype"]
-        with dtypes.default_dtype(dtypes.float64):
-            return array_of(make(*args, **options).array)
-
-    return named(call, make.__name__)
-
-
-def _spaced(make: Callable) -> Callable:
-    """So many numbers between two; gradients lead to the ends of a line."""
-
-    def call(start: Any, stop: Any, num: int = 50, **options: Any) -> Any:
-        charge(8 * num)
-        if make is np.linspace and argument_checks.holds_traced([start, stop]):
-            settings.arrays_lead()
-            return start + (stop - start) * call(0, 1, num, **options)
-        return array_of(make(_plain(start), _plain(stop), num, **_options(options)))
-
-    return named(call, make.__name__)
-
-
-def _indices(make: Callable) -> Callable:
-    """The places of a triangle."""
-
-    def call(n: int, k: int = 0, m: int | None = None) -> Any:
-        charge(20 * n * (n if m is None else m))
-        return array_of(make(n, k, m))
-
-    return named(call, make.__name__)
-
-
-_LINALG = _functions(np.linalg, """
-    inv det norm solve eig eigh eigvals svd qr pinv matrix_rank cholesky lstsq slogdet
-""")  # fmt: skip
-
-
-def linalg(names: dict[str, Any]) -> dict[str, Any]:
-    """``np.linalg`` over the functions of ``torch.linalg``, which tensors go to."""
-    return {**names, **_over(names, np.linalg, _LINALG)}
-
-
-# ---- Random numbers ------------------------------------------------------------------------------
-
-_of_the_run = settings.Drawing("numpy random", np.random.RandomState)
-
-
-def _seeded(seed: Any = None) -> None:
-    _of_the_run().seed(0 if seed is None else seed)
-
-
-def _drawn(name: str, sizes: str) -> Callable:
-    """A function of ``np.random``; ``sizes`` is its parameter for a shape, or empty where all
-    arguments are one."""
-
-    def call(*args: Any, **options: Any) -> Any:
-        given = args if not sizes else [options.get(sizes, args[-1] if len(args) > 1 else 1)]
-        shape = [n for one in given for n in (one if isinstance(one, tuple | list) else (one,))]
-        charge(8 * int(np.prod([n for n in shape if isinstance(n, int)] or [1], dtype=float)))
-        options = {k: _argument(v) for k, v in options.items()}
-        return array_of(getattr(_of_the_run(), name)(*map(_argument, args), **options))
-
-    return named(call, name)
-
-
-def _shuffled(values: Any) -> None:
-    if values.__class__ is list:
-        check_nested(values)
-        _of_the_run().shuffle(values)
-    elif values.__class__ is NumpyArray:
-        values._written(_of_the_run().shuffle, values.array)
-    else:
-        _of_the_run().shuffle(_plain(values))
-
-
-def random_table() -> dict[str, Any]:
-    """``np.random``: NumPy's own sequences."""
-    sized = ("normal", "uniform", "randint", "choice", "binomial", "poisson", "exponential")
-    table: dict[str, Any] = {name: _drawn(name, "size") for name in sized}
-    table.update({name: _drawn(name, "") for name in ("rand", "randn", "random", "permutation")})
-    return {**table, "seed": _seeded, "shuffle": _shuffled}

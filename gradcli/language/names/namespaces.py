@@ -294,20 +294,21 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
                  radians=table["deg2rad"], rint=table["round"])  # fmt: skip
     del table["put"]  # NumPy's writes into its argument
     # Few programs have arrays, and NumPy's functions are many.
-    from gradcli.language.names import arrays
+    from gradcli.language.names import arrays, numpy_table
+    from gradcli.language.names.numpy_random import random_table
 
     for dtype in dtypes.ALL:
         if dtype.name in table:
-            table[dtype.name] = made = arrays.number_of(dtype)
+            table[dtype.name] = made = numpy_table.number_of(dtype)
             argument_checks.TYPES[made] = dtype
-    table.update(arrays.table(table))
+    table.update(numpy_table.table(table))
     table.update(ndarray=arrays.NDARRAY, int_=table["int64"], bool_=table["bool"])
     table["finfo"] = named(
         lambda dtype: dtypes.finfo(argument_checks.checked_option(dtype)), "finfo"
     )
     table["newaxis"] = None
     return Namespace(table, {
-        "linalg": lambda: arrays.linalg(_public("linalg")()), "random": arrays.random_table,
+        "linalg": lambda: numpy_table.linalg(_public("linalg")()), "random": random_table,
     })  # fmt: skip
 
 
