@@ -55,7 +55,8 @@ def check(
     }  # fmt: skip
     findings = []
     if given is not None:
-        from gradcli.cli.against import compare, lines_of, record_of
+        from gradcli.cli.against.comparison import compare
+        from gradcli.cli.against.report import lines_of, record_of
         from gradcli.display.records import tensor_record
 
         right = {n: np.asarray(g.array) for n, g in zip(job.wanted, found, strict=True)}
@@ -87,7 +88,7 @@ def _given(job: Job, against: list[str] | None, file: str | None) -> Any:
     """The gradients to hold against: formulas and arrays by variable; None for none."""
     if not against and file is None:
         return None
-    from gradcli.cli.against import formulas, from_file  # needed by --against alone
+    from gradcli.cli.against.given import formulas, from_file  # needed by --against alone
 
     texts = formulas(job, against or ())
     more, arrays = ({}, {}) if file is None else from_file(job, file)
