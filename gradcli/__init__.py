@@ -52,7 +52,7 @@ def __getattr__(name: str) -> object:
             return _import_module(f"gradcli.{name}")
         surface = _import_module("gradcli.surface")
         if name not in surface.__all__ and name != "__all__":
-            raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
+            return getattr(surface, name)  # an error, with what Python finds alike
         silence_numpy()
         here = globals()
         loaded = vars(surface)
