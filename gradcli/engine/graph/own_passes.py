@@ -115,9 +115,10 @@ def is_around(edge: Any, roots: Iterable[Any]) -> bool:
 
 def leaves_of(transform: Transform) -> set[Any]:
     """Where in the graph the values are, and were, that a reverse transform differentiates by."""
-    since, own = transform.since, transform.level is None
-    now = {e for a in transform.arguments for e in _edges(a) if own and e.seq > since}
-    return now | transform.ends
+    since = transform.since
+    if since is None or transform.level is not None:
+        return transform.ends
+    return {e for a in transform.arguments for e in _edges(a) if e.seq > since} | transform.ends
 
 
 def _edges(value: Any) -> list[Any]:
