@@ -247,9 +247,10 @@ class Transform:
                has greater ones
     since      the same; None where it maps, since results that are no batches are nobody's there
     lifted     the levels of vmaps at which it made batches of what it differentiates by
+    behind     what is known of the graph behind nodes, and by which ends (``own_passes.ends_of``)
     """
 
-    __slots__ = ("arguments", "begun", "ends", "function", "level", "lifted", "since")
+    __slots__ = ("arguments", "begun", "behind", "ends", "function", "level", "lifted", "since")
 
     def __init__(
         self,
@@ -263,6 +264,7 @@ class Transform:
         self.begun = transformed.number()
         self.since: Any = self.begun if records else None
         self.lifted: set[int] = set()
+        self.behind: Any = (None, None)
 
     def made(self, node: Any) -> bool:
         """Whether a ``node`` that is no older was recorded inside, in the transform's thread."""

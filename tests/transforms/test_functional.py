@@ -192,6 +192,18 @@ def test_batched_cotangents():
     y = x * x
     (rows,) = grad(y, x, torch.eye(2), is_grads_batched=True, create_graph=True)
     assert grad(rows.sum(), x)[0].tolist() == [2, 2]
+
+    def kept(x):
+        y = x * 2
+        y.retain_grad()
+        return y * y
+
+    inner = functional.jacobian
+    with pytest.raises(RuntimeError, match="vmap that has ended"):  # to which the next is added
+        inner(
+            lambda x: inner(kept, x, create_graph=True, vectorize=True).sum(0),
+            torch.tensor([0.3, 0.5]),
+        )
     unused = torch.ones(3, requires_grad=True)
     none = grad(
         x * x, [x, unused], torch.eye(2), is_grads_batched=True, materialize_grads=True,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 import gradcli as torch
 import gradcli.nn.functional as F
 from gradcli.autograd import forward_ad
+from gradcli.engine.grad_mode import transformed
 from gradcli.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
 from gradcli.ops.errors import Fault
 from gradcli.utils.checkpoint import checkpoint
@@ -393,3 +396,29 @@ def test_numbers_among_lists_select_first_in_every_transform():
             near(torch.vmap(function)(both), whole)
             near(jacfwd(function)(x), jacrev(function)(x))
     assert kept > 90
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        lambda y, x: y.sin() + y.data * 0.01,
+        lambda y, x: [z := y.sin(), z.data.mul_(0.99)][0],
+        lambda y, x: (y * 0.5 + x, y.register_hook(lambda g: g))[0],
+    ],
+)
+def test_a_loop_that_leaves_the_inner_graph_in_every_turn_takes_linear_time(turn):
+    """What is behind a node was found by a walk of all of it in each turn."""
+    looked = []
+
+    def inner(x):
+        y = x * 1
+        for _ in range(1500):
+            y = turn(y, x)
+        behind = transformed.by[-1].behind[1]
+        looked.append(0 if behind is None else len(behind))
+        return y
+
+    begun = time.thread_time()
+    grad(lambda a: grad(inner)(a) * a)(torch.tensor(0.3, dtype=torch.double))
+    assert time.thread_time() - begun < 8  # it was 20 s and more
+    assert looked[0] > 1500

@@ -298,6 +298,8 @@ def test_no_complex_jacobians():
 def test_functionalize_and_what_it_takes():
     x = torch.ones(2)
     near(torch.func.functionalize(lambda a: a.add_(1) * 2)(x), torch.full((2,), 4.0))
+    asked = torch.func.functionalize(lambda a: a * 2 + int((a * 3).grad_fn is None))
+    assert vjp(asked, x)[1](x)[0].tolist() == (x * 2).tolist()  # asked what it differentiates by
     near(x, torch.full((2,), 2.0))
     with pytest.raises(RuntimeError, match="captured"):
         torch.func.functionalize(lambda a: x.add_(a))(torch.ones(2))

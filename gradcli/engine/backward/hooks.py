@@ -14,7 +14,7 @@ from gradcli.engine.graph.torch_names import shown_edges
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.inplace import dense, write_result
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault, bad_shape
 from gradcli.ops.memory_budget import charge_shape
@@ -244,7 +244,7 @@ def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
     """
     while True:
         have = owner.grad
-        version = None if have is None else have._meta().version
+        version = have._meta().version if isinstance(have, Plain) else None
         then = version and version.number
         new = change(have)
         with sharing:

@@ -23,7 +23,7 @@ class LevelDetach(Node):
     op = Part("level_detach", "level_detach")
 
     def __init__(
-        self, edge: Node | None, ends: set[Any], transform: Transform, own: Node | None = None
+        self, edge: Node | None, ends: frozenset[Any], transform: Transform, own: Node | None = None
     ) -> None:
         first: Any = edge or own
         super().__init__((edge, own), first.dtype, first.shape)
@@ -49,8 +49,8 @@ def detached(edge: Node | None, argument: Any = None) -> Node | None:
         return None
     if not is_inside(transform, edge):
         return edge
-    ends, behind = ends_of(transform, edge)
-    if not any(n.leaf and n not in ends for n in behind):
+    ends, around = ends_of(transform, edge)
+    if not around:
         return None
     mode.watching = True  # a pass is known to its nodes
     return LevelDetach(edge, ends, transform)
@@ -69,7 +69,7 @@ def following(own: Node | None, edge: Node | None) -> Node | None:
     if detached(own) is detached(edge) is None:  # there is no graph around
         return own
     transform: Any = made_by(None)
-    ends = set().union(*(ends_of(transform, e)[0] for e in (own, edge) if e))
+    ends = frozenset().union(*(ends_of(transform, e)[0] for e in (own, edge) if e))
     return LevelDetach(edge, ends, transform, own)
 
 

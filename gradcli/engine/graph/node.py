@@ -77,12 +77,17 @@ class Extra:
 
 
 class Kept:
-    """Where retain_grad() of a tensor that is no leaf stores its gradient."""
+    """Where retain_grad() of a tensor that is no leaf stores its gradient, that of a ``node``."""
 
-    __slots__ = ("grad",)
+    __slots__ = ("grad", "node")
 
-    def __init__(self) -> None:
+    def __init__(self, node: Node) -> None:
         self.grad: Any = None
+        self.move(node)
+
+    def move(self, node: Node) -> None:
+        """Keep the gradient of this ``node`` from now on."""
+        self.node, more(node).kept = weakref.ref(node), self
 
 
 class Node:

@@ -35,14 +35,28 @@ def is_inside(transform: Transform, edge: Any) -> bool:
     return transform.made(edge) or leads_inside(transform, edge)
 
 
-def ends_of(transform: Transform, edge: Any) -> tuple[set[Any], set[Any]]:
-    """What a reverse transform differentiates by of what is behind ``edge``, and all of that."""
-    behind, work = {edge}, [edge]
+def ends_of(transform: Transform, edge: Any) -> tuple[frozenset[Any], bool]:
+    """What a reverse transform differentiates by of what is behind ``edge``, and whether there is
+    a leaf behind it that it does not differentiate by.
+
+    Known of each node from then on, so that asking in every turn of a loop is no walk of the whole.
+    """
+    if transform.behind[0] != (leaves := leaves_of(transform)):
+        transform.behind = leaves, weakref.WeakKeyDictionary()
+    known: Any = transform.behind[1]
+    work = [edge]
     while work:
-        nodes = [e for e in work.pop().edges if e is not None and e not in behind]
-        behind.update(nodes)
-        work += nodes
-    return behind & leaves_of(transform), behind
+        node = work[-1]
+        behind = [e for e in node.edges if e is not None]
+        if node not in known and (ahead := [e for e in behind if e not in known]):
+            work += ahead
+            continue
+        work.pop()
+        ends = {known[e][0] for e in behind} | ({frozenset((node,))} if node in leaves else set())
+        around = (node.leaf and node not in leaves) or any(known[e][1] for e in behind)
+        known[node] = ends.pop() if len(ends) == 1 else frozenset().union(*ends), around
+    found: tuple[frozenset[Any], bool] = known[edge]
+    return found
 
 
 def own_edge(edge: Any, value: Any = None) -> Any:
@@ -101,9 +115,10 @@ def is_around(edge: Any, roots: Iterable[Any]) -> bool:
 
 def leaves_of(transform: Transform) -> set[Any]:
     """Where in the graph the values are, and were, that a reverse transform differentiates by."""
-    since, own = transform.since, transform.level is None
-    now = {e for a in transform.arguments for e in _edges(a) if own and e.seq > since}
-    return now | transform.ends
+    since = transform.since
+    if since is None or transform.level is not None:
+        return transform.ends
+    return {e for a in transform.arguments for e in _edges(a) if e.seq > since} | transform.ends
 
 
 def _edges(value: Any) -> list[Any]:
@@ -119,7 +134,7 @@ def _edges(value: Any) -> list[Any]:
     return found
 
 
-def passes_by(since: Any, ends: set[Any], wanted: Any = None) -> bool:
+def passes_by(since: Any, ends: frozenset[Any], wanted: Any = None) -> bool:
     """Whether the pass under way, or one to ``wanted``, is of the transform that began ``since``:
     asked for by its function, or by one of ``ends``."""
     wanted = getattr(mode.passing, "wanted", set()) if wanted is None else wanted

@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.engine.dtypes import dtype_of, float16
 from gradcli.engine.grad_mode import current, inference_mode, mode, transformed
 from gradcli.engine.graph.level_detach import following
-from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more, registered
+from gradcli.engine.graph.node import AccumulateGrad, keeps_result, more
 from gradcli.engine.graph.torch_names import shown_name
 from gradcli.engine.graph.view_edges import BrokenOff, output_name, refusal
 from gradcli.engine.record.apply import QUIET, apply, record
@@ -297,12 +297,10 @@ def overtake(target: Tensor) -> None:
         if view.meta.made is not None:
             cut(view)
         elif (view is not target or not current().grad) and not (_is_leaf(view) or _is_leaf(base)):
-            try:
-                _read_again(view, base)
-            except RuntimeFault:  # the base shows it no more, which matters to who asks the view
-                if view.__class__ is not Tensor:
-                    raise
+            if not transformed.by and view.__class__ in (Tensor, LateView):
                 follow_later(view, base._alias(base.edge))
+            else:
+                _read_again(view, base)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -604,10 +602,10 @@ def views_of(base: Tensor) -> list[Tensor]:
 def settle(target: Tensor, edge: Any) -> None:
     """Give ``target`` a new node, whose gradient ``retain_grad()`` keeps: that is the tensor's."""
     kept = target.meta.kept if target.meta is not None else None
-    if kept is not None and edge is not None and target.edge is not None:
-        if (node := registered(target.edge, "kept")) is not None:
+    if kept is not None and edge is not None:
+        if (node := kept.node()) is not None:
             node.extra.kept = None
-        more(edge).kept = kept
+        kept.move(edge)
     target.edge = edge
 
 
@@ -649,10 +647,9 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         settle(base, runs_once(found).edge)
     now = base._alias(base.edge)
     for view in views_of(base):
-        meta = view.meta
-        if meta.made is not None:
+        if view.meta.made is not None:
             cut(view)
-        elif not (transformed.by or meta.kept) and view.__class__ in (Tensor, LateView):
+        elif not transformed.by and view.__class__ in (Tensor, LateView):
             follow_later(view, now)
         else:
             _read_again(view, now)

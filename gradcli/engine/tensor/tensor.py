@@ -229,14 +229,14 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=Kind):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward left here: on a leaf, or after ``retain_grad()``."""
+        meta = self.meta
+        if meta is not None and meta.kept is not None:  # a view is not asked for its place
+            kept: Tensor | None = meta.kept.grad
+            return kept
         edge = self.edge
         if edge.__class__ is AccumulateGrad:
             own: Tensor | None = edge.grad
             return own
-        meta = self.meta
-        if meta is not None and meta.kept is not None:
-            kept: Tensor | None = meta.kept.grad
-            return kept
         if not self._is_leaf and (meta is None or meta.grad is None):
             warn(_NOT_A_LEAF)
         return None if meta is None else meta.grad
@@ -273,11 +273,12 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=Kind):
                     "dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
                     "gradient may break downstream systems that assume they match.",
                 )
-        if self.edge.__class__ is AccumulateGrad:
+        if self.meta is not None and self.meta.kept is not None:
+            self.meta.kept.grad = value
+        elif self.edge.__class__ is AccumulateGrad:
             self.edge.grad = value
         elif value is not None or self.meta is not None:
-            meta = self._meta()
-            (meta if meta.kept is None else meta.kept).grad = value
+            self._meta().grad = value
 
     @grad.deleter
     def grad(self) -> None:
@@ -646,13 +647,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=Kind):
             return
         mode.watching = True
         with sharing:
-            extra = more(edge)
-            if extra.kept is None:
-                extra.kept = Kept()
-            meta = self._meta()
-            if meta.kept is not extra.kept:
-                extra.kept.grad, meta.grad = meta.grad, None
-            meta.kept = extra.kept
+            kept, meta = more(edge).kept or Kept(edge), self._meta()
+            if meta.kept is not kept:
+                kept.grad, meta.grad = meta.grad, None
+            meta.kept = kept
 
     @property
     def retains_grad(self) -> bool:

@@ -79,6 +79,26 @@ def test_a_kept_gradient_is_that_of_one_place_of_a_tensor_that_is_turned_and_wri
     assert torch.equal(kept, w.flatten() if turned else w)
 
 
+@pytest.mark.parametrize("change", [*TURNS, *WRITES])
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_view_keeps_the_gradient_of_the_place_that_it_was_last_asked_for(change, asked):
+    """Another view is changed in place: a view that nobody asks for its new place keeps what it
+    was, in any number of passes. It had moved at once, and kept None where values flowed by."""
+    base = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]) * 1
+    kept = base.view(2, 3)
+    kept.retain_grad()
+    other, read = kept.view(2, 3), (kept * 3).sum()
+    change(other)
+    if asked:
+        assert kept.grad_fn.name() == "AsStridedBackward0"
+    for turn in (1, 2):
+        read.backward(retain_graph=True)
+        assert kept.grad is None if asked else kept.grad.tolist() == [[3.0 * turn] * 3] * 2
+    kept.grad = None
+    (read + kept.sum()).backward()
+    assert kept.grad.tolist() == [[1.0] * 3] * 2  # now it is asked
+
+
 def test_a_hook_of_a_tensor_that_was_turned_runs_beside_those_it_had():
     v, seen = leaf([[1.0, 2.0, 3.0]]) * 2, []
     first = v.register_hook(lambda g: seen.append(("first", tuple(g.shape))))
