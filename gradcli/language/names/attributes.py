@@ -53,7 +53,7 @@ _TENSOR_CALL = [
 
 def _numpy(x: Any, force: Any = False) -> Any:
     """``x.numpy()``: an array that prints as NumPy's."""
-    arrays = import_module("gradcli.language.names.arrays")  # few programs have arrays
+    arrays = import_module("gradcli.language.names.numpy.arrays")  # few programs have arrays
     return arrays.of_tensor(x.detach() if force else x)
 
 
@@ -68,7 +68,7 @@ def _recast(x: Any, dtype: Any) -> Any:
     """``x.astype(dtype)`` of an array, another one; E0204 in a text of tensors."""
     if not mode.rebinds:
         raise TypeFault("E0204", "programs cannot use `astype`", help=WITHHELD["astype"])
-    arrays = import_module("gradcli.language.names.arrays")
+    arrays = import_module("gradcli.language.names.numpy.arrays")
     return OPERATORS["clone"](x).to(arrays.element_type(dtype))
 
 
@@ -157,7 +157,7 @@ def attribute(value: Any, name: str) -> Any:
     if name in settings.OTHERWISE:
         settings.plain_tensor(value, name)
     if name in settings.WRITING and mode.arrays and hasattr(value, "__gradcli_rank__"):
-        arrays = import_module("gradcli.language.names.arrays")  # few programs have arrays
+        arrays = import_module("gradcli.language.names.numpy.arrays")  # few programs have arrays
         return partial(arrays.WRITES[name], value)
     own = getattr(type(value), "__gradcli_node__", None)
     said = ""

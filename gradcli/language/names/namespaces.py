@@ -172,7 +172,7 @@ def _device(type: Any, index: int | None = None) -> dtypes.Device:
 
 
 def _from_numpy(ndarray: Any) -> Tensor:
-    from gradcli.language.names import arrays  # few programs have arrays
+    from gradcli.language.names.numpy import arrays  # few programs have arrays
 
     return arrays.tensor_of(ndarray)
 
@@ -294,8 +294,9 @@ def numpy(names: Mapping[str, Any]) -> Namespace:
                  radians=table["deg2rad"], rint=table["round"])  # fmt: skip
     del table["put"]  # NumPy's writes into its argument
     # Few programs have arrays, and NumPy's functions are many.
-    from gradcli.language.names import arrays, numpy_table
-    from gradcli.language.names.numpy_random import random_table
+    from gradcli.language.names.numpy import arrays
+    from gradcli.language.names.numpy import table as numpy_table
+    from gradcli.language.names.numpy.random import random_table
 
     for dtype in dtypes.ALL:
         if dtype.name in table:

@@ -13,8 +13,8 @@ import gradcli
 from gradcli.engine import Tensor
 from gradcli.engine.dtypes import default_dtype, float32
 from gradcli.language.names import namespaces
-from gradcli.language.names.arrays import array_of
-from gradcli.language.names.numpy_table import ELEMENTWISE
+from gradcli.language.names.numpy.arrays import array_of
+from gradcli.language.names.numpy.table import ELEMENTWISE
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault

@@ -9,8 +9,8 @@ import numpy as np
 
 from gradcli.language.limits.sizes import check_nested
 from gradcli.language.names import settings
-from gradcli.language.names.arrays import NumpyArray, argument, array_of, as_numpy
 from gradcli.language.names.calling import named
+from gradcli.language.names.numpy.arrays import NumpyArray, argument, array_of, as_numpy
 from gradcli.ops.memory_budget import charge
 
 _of_the_run = settings.Drawing("numpy random", np.random.RandomState)

@@ -14,7 +14,8 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import mode
 from gradcli.language.names import argument_checks, settings
-from gradcli.language.names.arrays import (
+from gradcli.language.names.calling import named
+from gradcli.language.names.numpy.arrays import (
     NumpyArray,
     array_of,
     as_numpy,
@@ -26,8 +27,7 @@ from gradcli.language.names.arrays import (
     of_arrays,
     options_of,
 )
-from gradcli.language.names.calling import named
-from gradcli.language.names.numpy_meanings import MEANINGS
+from gradcli.language.names.numpy.meanings import MEANINGS
 from gradcli.ops.memory_budget import charge, charge_shape
 from gradcli.ops.operator import OPERATORS
 

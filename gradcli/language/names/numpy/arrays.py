@@ -25,7 +25,7 @@ from gradcli.language.limits.sizes import as_list, check_nested
 from gradcli.language.names import argument_checks, attributes, settings
 from gradcli.language.names.builtins import set_item
 from gradcli.language.names.calling import named
-from gradcli.language.names.numpy_meanings import MEANINGS
+from gradcli.language.names.numpy.meanings import MEANINGS
 from gradcli.language.names.records import TypeName
 from gradcli.language.type_names import a_value
 from gradcli.ops.conversion import without_bounds
