@@ -593,12 +593,17 @@ solve = general(
 )
 
 
+def hermitian(x: Any) -> Any:
+    """(x + x.mH)/2; of the largest numbers the sum would leave the floats, of the least halves."""
+    turned = x.swapaxes(-1, -2)
+    turned = np.conj(turned) if is_complex(x) else turned
+    same = x == turned
+    return x if same.all() else np.where(same, x, 0.5 * x + 0.5 * turned)
+
+
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    turned = np.swapaxes(x, -1, -2)
-    found = _solved(
-        "cholesky", np.linalg.cholesky, 0.5 * (x + (np.conj(turned) if is_complex(x) else turned))
-    )
+    found = _solved("cholesky", np.linalg.cholesky, hermitian(x))
     if np.isnan(found).any():
         raise unsolved("cholesky", x, definite=True)
     return in_columns(found)

@@ -426,6 +426,24 @@ def test_a_matrix_comes_out_of_a_batch_as_it_does_alone(name):
                 np.testing.assert_allclose(one, alone[k][part][0], 1e-6, 1e-12, err_msg=f"{pair}")
 
 
+@family("size", (1.7e308, 1e308, 5e-324))
+def test_symmetric_matrices_of_the_largest_and_the_smallest_numbers(size):
+    x = torch.diag(torch.tensor([size, size], dtype=torch.float64))
+    beside = torch.tensor([[4.0, 1.0], [2.0, 3.0]], dtype=torch.float64)  # not symmetric
+    for f, wanted in (
+        (torch.linalg.cholesky, size**0.5 * np.eye(2)), (torch.linalg.eigvalsh, [size, size]),
+        (lambda a: torch.linalg.eigh(a)[0], [size, size]),
+    ):  # fmt: skip
+        for found in f(x), f(torch.stack([x, beside]))[0], f(x.cdouble()):
+            np.testing.assert_allclose(found, wanted, rtol=1e-15, atol=0)
+    slope = torch.func.grad(lambda a: torch.linalg.cholesky(a).sum())(x)
+    if size > 1:
+        np.testing.assert_allclose(slope, np.full((2, 2), 0.5 * size**-0.5), rtol=1e-15)
+    for name in ("cholesky", "eigvalsh"):  # as texts have them: of the mean of both triangles
+        found = OPERATORS[name](np.array([[size, 0.0], [-0.0, size]]))
+        np.testing.assert_array_equal(found, OPERATORS[name](x.numpy()))
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("shape", [(40, 40), (3, 5, 5), (2, 2, 1, 1)])
 def test_determinants_of_large_matrices_are_those_of_small_ones(monkeypatch, dtype, shape):

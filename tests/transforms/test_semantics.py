@@ -1896,6 +1896,20 @@ def test_running_statistics_that_a_function_captures():
     with pytest.raises(RuntimeError, match="updated in place, were not batched"):
         vmap(f)(torch.stack([x, x]))
 
+    def moved(momentum):
+        mean = torch.zeros(2)
+        torch.nn.functional.batch_norm(x, mean, torch.ones(2), None, None, True, momentum)
+        return (mean**3).sum()
+
+    at = torch.tensor(0.3), torch.tensor(1.0)
+    assert jvp(moved, at[:1], at[1:])[1].item() == pytest.approx(3 * moved(at[0]).item() / 0.3)
+    for f in (
+        grad(lambda p: jvp(moved, (p,), (p * 0 + 1,))[1]),
+        lambda p: jvp(grad(moved), (p,), at[1:]),
+    ):
+        with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'mom"):
+            f(at[0])
+
 
 ONES = torch.ones(4)
 

@@ -294,7 +294,13 @@ def _check_channels(input: Any, count: int, *given: Any) -> None:
 
 
 def _move(running: Any, momentum: Any, value: Any) -> None:
-    """Move a running statistic towards a ``value``. Raises E0304 where that is a batch alone."""
+    """Move a running statistic towards a ``value``, unrecorded.
+
+    Raises E0304 where that is a batch alone, or ``momentum`` of a graph.
+    """
+    if getattr(momentum, "requires_grad", False):  # of a tangent: others are no numbers
+        said = "The function 'native_batch_norm' is not differentiable with respect to argument"
+        raise bad_value(f"{said} 'momentum'. This input cannot have requires_grad True.")
     if getattr(value, "batch", False) and not getattr(running, "batch", False):
         raise bad_value(
             "Batch norm got a batched tensor as input while the running_mean or running_var, which "

@@ -454,7 +454,7 @@ def grid_sample(
     spots = []
     for i, n in enumerate(input.shape[2:]):  # x is the last dimension
         unit = _O["getitem"](grid, (Ellipsis, rank - 1 - i))
-        spots.append((unit + 1.0) * ((n - 1) / 2.0) if align else ((unit + 1.0) * n - 1.0) / 2.0)
+        spots.append((unit + 1.0) * ((n - 1) / 2.0) if align else (unit + 1.0) * (n / 2.0) - 0.5)
     if mode == "bicubic":
         out = _bicubic(input, spots, padding_mode, align)
     else:

@@ -26,18 +26,14 @@ from gradcli.ops.decompositions.packing import (
     unpacked,
 )
 from gradcli.ops.kinds import general
-from gradcli.ops.linalg import _square, solve
+from gradcli.ops.linalg import _square, hermitian, solve
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, unsqueeze
 
 
-def _hermitian(x: Any) -> Any:
-    return 0.5 * (x + np.conj(np.swapaxes(x, -1, -2)))
-
-
 def _eigh(x: Any, checked: bool = False) -> Any:
     shape = _square("eigh", x)
-    values, vectors = decompose("eigh", np.linalg.eigh, _hermitian(x))
+    values, vectors = decompose("eigh", np.linalg.eigh, hermitian(x))
     return join((values, vectors), shape[:-2], x.dtype)
 
 
@@ -92,7 +88,7 @@ eigh_parts = general(
 
 def _eigvalsh(x: Any) -> Any:
     _square("eigvalsh", x)
-    return decompose("eigvalsh", np.linalg.eigvalsh, _hermitian(x))
+    return decompose("eigvalsh", np.linalg.eigvalsh, hermitian(x))
 
 
 def _eigvalsh_vjp(g: Any, x: Any, shape: Sequence[int]) -> Any:

@@ -82,6 +82,20 @@ def test_every_recorded_gradient_of_one_node_of_pytorch_asks_for_one(name, make)
     assert further.abs().sum() == 0
 
 
+@family("mode", ("bilinear", "nearest", "bicubic"))
+def test_places_far_outside_are_as_those_less_far(mode):
+    image = torch.arange(9.0, dtype=torch.float64).reshape(1, 1, 3, 3)
+    for padding, sign in (("zeros", 1), ("border", 1), ("zeros", -1), ("border", -1)):
+        found = []
+        for size in (1e20, 1e308):
+            grid = torch.tensor([[[[sign * size, 0.2], [0.1, 0.3]]]], dtype=torch.float64)
+            image, grid = (v.detach().requires_grad_() for v in (image, grid))
+            out = F.grid_sample(image, grid, mode, padding, align_corners=False)
+            found.append([out, *torch.autograd.grad(out.sum(), (image, grid))])
+        for less, far in zip(*found, strict=True):
+            assert torch.allclose(less, far, rtol=1e-12) and less.isfinite().all()
+
+
 def test_pools_of_whole_numbers_pad_with_the_least_of_them():
     x = -torch.arange(1, 5).reshape(1, 1, 2, 2)
     assert F.max_pool2d(x, 2, stride=1, padding=1).tolist() == [
