@@ -209,7 +209,7 @@ class Emitter:
 
     def _call(self, ins: Instruction, kind: str) -> str:
         """The operator's computation, called."""
-        words = [self.operand(a, wrapped=True) for a in ins.args]
+        words = [self.operand(a, wrapped=not ins.fails) for a in ins.args]
         words += [f"{n}={self.literal(p)}" for n, p in ins.params.items()]
         call = f"{self.bind(ins.op.name + '_', ins.op.compute)}({', '.join(words)})"
         return f"float({call})" if kind == "f" else f"bool({call})" if kind == "b" else call

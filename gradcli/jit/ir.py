@@ -145,7 +145,8 @@ class Instruction:
 
     ``op`` is an operator, or one of Python's operations in a program with control flow.
 
-    ``recorded`` is whether gradient mode was on: only then does it have a derivative.
+    ``recorded`` is whether gradient mode was on: only then does it have a derivative. ``fails``:
+    of what may be Python's numbers, which raise an error where a tensor becomes infinite.
     """
 
     op: Any
@@ -153,6 +154,7 @@ class Instruction:
     params: dict[str, Any]
     out: Value
     recorded: bool
+    fails: bool = False
 
     def inputs(self) -> Iterable[Value]:
         """The values among the arguments."""
@@ -162,7 +164,7 @@ class Instruction:
     def raises(self) -> bool:
         """Whether it may raise an error that is the program's own: of a matrix, for example."""
         op = self.op
-        return op.kind == "general" if isinstance(op, Operator) else op.raises
+        return self.fails or (op.kind == "general" if isinstance(op, Operator) else op.raises)
 
 
 @dataclass(eq=False, repr=False, slots=True)

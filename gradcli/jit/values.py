@@ -115,6 +115,11 @@ def _holds(dtype: DType, value: Any) -> bool:
     return fits and (value.__class__ not in KINDS or dtype.numpy.type(value) == value)
 
 
+def _fails(op: Operator) -> bool:
+    """Whether Python refuses an operation on numbers by which a tensor becomes infinite."""
+    return op.name == "reciprocal" or op.infix in ("/", "//", "%", "**")
+
+
 class Notes(Trace):
     """A trace in which every tensor of the program itself is a constant."""
 
@@ -135,7 +140,9 @@ class Notes(Trace):
         given = [a for a in out.source.args if a.__class__ is Value]
         if all(a in self.numbers for a in given):
             self.numbers.add(out)  # what a rule computes with numbers alone
+            out.source.fails = _fails(op)
         elif all(a in self.numbers or a in self.either for a in given):
+            out.source.fails = _fails(op)
             if out.dtype is dtypes.float32:
                 raise NotTraceable("a tensor of 32 bits or a number, which has 64")
             whole = all(a.__class__ is not float and self.either.get(a, True) for a in args)

@@ -421,6 +421,11 @@ def test_the_reason_has_its_place():
     [
         "s = k\nfor i in range(3):\n    s = s / (i - 1)\ns",  # 1/0 is inf for tensors
         "t = 2.0\nfor i in range(3):\n    t = t / (i - 1)\nk * t",  # and an error for numbers
+        # Numbers whose quotient nobody reads, too, and what is a number in some of the turns.
+        "for i in range(2):\n    t = reciprocal(1.0 * i)\nk * 1.0",
+        "b = k\nfor i in range(2):\n    t = 1 / b\n    b = 0.0\nk * 1.0",
+        "b = k\nfor i in range(2):\n    t = b**-1\n    b = 0.0\nk * 1.0",
+        "b = k\nfor i in range(2):\n    t = k if 2 % b > 0 else 2 * k\n    b = 0.0\nt",
         "s = k\nfor i in range(5):\n    s = log(s - 1)\ns",
         "s = k\nfor i in range(600):\n    s = exp(s)\ns",
         "n = 1\nfor i in range(90):\n    n = n * 2\nk * n",

@@ -414,12 +414,14 @@ def stamp(node: Node, inputs: Sequence[Any]) -> None:
         if meta is not None and meta.inference and kept is a:
             raise saves_inference()
         numbers.append(0 if meta is None else meta.version.number)
-    if any(numbers):
-        more(node).versions = (*numbers, 0)
     if mode.rebinds and any(map(_may_change, node.saved)):
         node.saved = tuple([
             wrap(a.array.copy(), a.dtype, a.edge) if _may_change(a) else a for a in node.saved
         ])  # fmt: skip
+        given = zip(numbers, inputs, node.saved, strict=False)
+        numbers = [n if kept is a else 0 for n, a, kept in given]  # nobody wrote to a copy
+    if any(numbers):
+        more(node).versions = (*numbers, 0)
 
 
 def _may_change(saved: Any) -> bool:

@@ -257,6 +257,22 @@ def test_an_item_of_an_array_is_given_another_value_by_what_leads(sign):
         assert ours.tolist() == pytest.approx(direct.tolist())
 
 
+@family("text", ["w.prod()*x", "w[0:2].prod()*x", "exp(w).prod()*x + w.prod()"])
+def test_second_derivatives_read_an_array_as_it_was_when_it_was_saved(text):
+    v = gradcli.tensor([0.5, 2.0], dtype=gradcli.float64, requires_grad=True)
+    x = gradcli.tensor(1.5, dtype=gradcli.float64, requires_grad=True)
+
+    def second(begin, end=""):
+        value = prepare(f"{begin}\ns = {text}\n{end}s", "file").run({"x": x, "v": v}).value
+        slopes = gradcli.autograd.grad(value, (x, v), create_graph=True)
+        return [gradcli.autograd.grad(s.sum(), (x, v), retain_graph=True) for s in slopes]
+
+    direct = second("w = stack([x, v[1]])")
+    for found in (second("w = v*1\nw[0] = x"), second("w = v*1\nw[0] = x", "w[1] = 7\n")):
+        for ours, wanted in zip(sum(found, ()), sum(direct, ()), strict=True):
+            assert ours.tolist() == pytest.approx(wanted.tolist())
+
+
 @family("text", [
     "u[0], u[1] = u[1], u[0]\n(u*v*u[0]).sum()", "t = u[0]\nu[0] += 5\nt*t",
     "u += u[1]\nu.sum()**2",
