@@ -89,7 +89,7 @@ def compare(
         beside = samples_nearby(job, programs, names, symmetric)
         everywhere = samples_nearby(job, programs, floats, symmetric) or beside
         far = samples_farther(job, programs, names, symmetric)
-    others = {name: here.by(job.program, name) for name in floats}
+    others = here.gradients(job.program, floats)[1]
     samples = [Sample(here.numbers(), {**others, **{k: right[k] for k in names}}, given)]
     samples += everywhere
     return [
@@ -160,8 +160,7 @@ def _finding(
 
 def _whole(job: Job, sample: Sample) -> Sample:
     """A sample with the gradients by all variables."""
-    point = Point(job, sample.point)
-    return sample._replace(right={k: point.by(job.program, k) for k in sample.point})
+    return sample._replace(right=Point(job, sample.point).gradients(job.program, sample.point)[1])
 
 
 def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -63,15 +63,19 @@ class Point:
 
     def gradient(self, program: Program, name: str, cotangent: Any = None) -> Any:
         """The gradient of a program's value by a variable here; None where there is none."""
-        value = self.tensor(program)
+        return self._pulled(self.tensor(program), [name], cotangent)[0]
+
+    def _pulled(self, value: Tensor, names: Sequence[str], cotangent: Any = None) -> list[Any]:
+        """The gradients of a recorded value; None for each where there is none."""
+        none = [None] * len(names)
         if value.edge is None or not value.dtype.differentiable:
-            return None
+            return none
         weights = np.ones_like(value.array) if cotangent is None else cotangent
         if weights.shape != value.array.shape:
-            return None
-        weights = np.asarray(weights, value.array.dtype)
-        (found,) = grad(value, [self.leaves[name]], wrap(weights, value.dtype), allow_unused=True)
-        return None if found is None else np.asarray(found.array)
+            return none
+        weights = wrap(np.asarray(weights, value.array.dtype), value.dtype)
+        found = grad(value, [self.leaves[k] for k in names], weights, allow_unused=True)
+        return [None if g is None else np.asarray(g.array) for g in found]
 
     def rounding(self, program: Program, name: str, given: Program | None) -> Any:
         """What each entry of a program's gradient by a variable, and that of a program that gives
@@ -113,9 +117,15 @@ class Point:
         return total
 
     def by(self, program: Program, name: str) -> Any:
-        """The same; zeros where there is none."""
-        found = self.gradient(program, name)
-        return np.zeros_like(self.leaves[name].array) if found is None else found
+        """The gradient of a program's value by a variable here; zeros where there is none."""
+        return self.gradients(program, [name])[1][name]
+
+    def gradients(self, program: Program, names: Collection[str]) -> tuple[Any, dict[str, Any]]:
+        """A program's value here, and its gradients; zeros where there is none."""
+        value = self.tensor(program)
+        found = zip(names, self._pulled(value, [*names]), strict=True)
+        by = {k: np.zeros_like(self.leaves[k].array) if g is None else g for k, g in found}
+        return value.array, by
 
 
 def _sizes(step: Node, value: Any) -> Any:

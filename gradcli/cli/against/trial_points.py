@@ -58,11 +58,13 @@ def _nearby(job: Job, moved: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Values of ``moved`` that differ a little from the given ones."""
     rng = np.random.default_rng(0)
     for _ in range(POINTS):
-        values = {}
-        for name, x in _wide(job, moved).items():
-            size = np.where(x == 0, 1.0, np.abs(x))
-            values[name] = x + NEAR * size * rng.uniform(-1, 1, x.shape) * _turns(rng, x, (1,))
-        yield values
+        yield {name: _near(x, rng) for name, x in _wide(job, moved).items()}
+
+
+def _near(x: Any, rng: np.random.Generator) -> Any:
+    """A value for each entry of ``x`` that differs a little from it."""
+    size = np.where(x == 0, 1.0, np.abs(x))
+    return x + NEAR * size * rng.uniform(-1, 1, x.shape) * _turns(rng, x, (1,))
 
 
 class _Way(NamedTuple):
@@ -86,22 +88,24 @@ class _Way(NamedTuple):
 
 _FARTHER = [
     _Way(*way) for way in (
-        (1, "any", 0, 1), (1, "given", 0, 1), (1, "other", 0, 1), (-1, "any", 0, NEAR),
-        (4, "any", 0, NEAR), (0.25, "given", 0, 0.01),
+        (1, "any", 0, 1), (1, "given", 0, 1), (1, "other", 0, 1),
         (0, "given", 0, 0.5), (0, "given", 1, 1), (0, "given", 0, 4), (0, "given", 0, 12),
         (0, "any", 0, 1), (0, "any", 0, 4), (0, "other", 0, 0.5), (0, "other", 0, 12),
         (0, "+", 0, 0.5), (0, "+", 1, 1), (0, "-", 0, 0.5),
     )
 ]  # fmt: skip
 """Many domains have some of these."""
+_MULTIPLES = (-1, 4, 0.25, 12)
+"""Near these multiples of the given values: exp(-x/1e-9) is flat at points of ordinary sizes."""
 _SIDES = ("given", "other")
 
 
 def _farther(
     job: Job, programs: Mapping[str, Program], moved: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Values of ``moved`` by about 1 from the given ones, of ordinary sizes and both signs, and on
-    both sides of the numbers that stand in the texts or are given: a branch may begin there."""
+    """Values of ``moved`` by about 1 from the given ones, near multiples of them, of ordinary size
+    and both signs, and on both sides of the numbers that stand in the texts or are given: a branch
+    may begin there."""
     rng = np.random.default_rng(1)
     levels = [*dict.fromkeys(_levels(job, programs, moved))]
     beside = [
@@ -109,6 +113,8 @@ def _farther(
         for middle, size in _steps_beside(levels) for sign in _SIDES
     ]  # fmt: skip
     known = _wide(job, moved)
+    for factor in _MULTIPLES:
+        yield {name: _near(factor * x, rng) for name, x in known.items()}
     for way in (*_FARTHER, *beside):
         yield {name: way.value(x, rng) for name, x in known.items()}
 
@@ -214,13 +220,14 @@ def _samples(
         }  # fmt: skip
         point = Point(job, {k: np.asarray(v, job.leaves[k].array.dtype) for k, v in near.items()})
         try:
-            gradients = {name: point.by(job.program, name) for name in near}
+            value, gradients = point.gradients(job.program, near)
+            if not np.isfinite(value).all():  # as log(-1) is: a slope means nothing there
+                continue
             given = {name: point.value(program) for name, program in programs.items()}
-            value = point.value(job.program)  # where it is NaN, as log(-1), a slope means nothing
         except Fault as fault:
             if fault.code == "E0608":
                 raise
             continue
         given |= {k: full(given[k], g) for k, g in gradients.items() if k in given}
-        if all(np.isfinite(a).all() for a in (value, *gradients.values(), *given.values())):
+        if all(np.isfinite(a).all() for a in (*gradients.values(), *given.values())):
             yield Sample(point.numbers(), gradients, given)
