@@ -373,7 +373,7 @@ def _no_whole_power() -> RuntimeFault:
 
 def _power_in_floats(x: Any, y: Any) -> Any:
     """Raises RuntimeFault (E0303) for a fraction, of which whole numbers leave 0."""
-    if (np.less(y, 0) & (np.abs(x) != 1)).any():
+    if y.__class__ is not int and (np.less(y, 0) & (np.abs(x) != 1)).any():
         raise _no_whole_power()
     return np.power(x, y, dtype=float)
 

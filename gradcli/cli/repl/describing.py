@@ -13,6 +13,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.language.diagnostics.render import did_you_mean
 from gradcli.language.limits.sizes import Lazy
+from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names.attributes import CALL, READ
 from gradcli.language.names.mappings import Set
 from gradcli.language.names.records import ClassRecord, record_of
@@ -59,7 +60,7 @@ def describe(session: Session, name: str) -> str:
 def signature(name: str, function: Any) -> str:
     """``name(parameters)`` as a program calls it."""
     op = getattr(function, "operator", None) or OPERATORS.get(name)
-    if isinstance(function, FunctionType) and function.__qualname__.startswith("main."):
+    if isinstance(function, FunctionType) and function.__code__.co_filename == FILE:
         code = function.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         return f"{name}({', '.join(n.removeprefix('v_') for n in names)})"

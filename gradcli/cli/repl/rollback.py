@@ -34,7 +34,7 @@ _PLAIN = frozenset(
 )
 """Types of values that nothing can change, and of the operators, which no program changes."""
 
-_EMPTY = object()
+EMPTY = object()
 """The content of a cell that has none yet."""
 
 
@@ -75,14 +75,9 @@ def repeatable(value: Any) -> Any:
 
 
 class Snapshot:
-    """The references of everything that can be reached from ``variables``.
-
-    ``cells`` are those that functions of the session share with the statement that defined them:
-    the name of the variable and the cell.
-    """
+    """The references of everything that can be reached from ``variables``."""
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
-        self.cells: list[tuple[str, CellType]] = []
         self._tensors: list[tuple[Any, ...]] = []
         self._others: list[tuple[Any, Callable[[Any, Any], None], Any]] = []
         self._memory: list[Any] = []
@@ -190,7 +185,7 @@ class Snapshot:
         if isinstance(value, CellType):
             content = held_by(value)
             todo.append(content)
-            return _restore_cell, content
+            return restore_cell, content
         if isinstance(value, MethodType):
             todo += (value.__self__, value.__func__)
             return None
@@ -215,12 +210,7 @@ class Snapshot:
         return _restore_node, (grad, extra, None if extra is None else dict(extra.__dict__))
 
     def _note_function(self, function: FunctionType) -> None:
-        closure = function.__closure__ or ()
-        if function.__qualname__.count("<locals>") == 1:  # its cells are the statement's
-            for name, cell in zip(function.__code__.co_freevars, closure, strict=True):
-                if name.startswith("v_"):
-                    self.cells.append((name[2:], cell))
-        self._todo += closure
+        self._todo += function.__closure__ or ()
         self._todo += function.__defaults__ or ()
         self._todo += (function.__kwdefaults__ or {}).values()
 
@@ -252,17 +242,18 @@ def _restore_collection(value: Any, items: list) -> None:
 
 
 def held_by(cell: CellType) -> Any:
-    """What a cell has, ``_EMPTY`` where that is nothing yet."""
+    """What a cell has, ``EMPTY`` where that is nothing yet."""
     try:
         return cell.cell_contents
     except ValueError:
-        return _EMPTY
+        return EMPTY
 
 
-def _restore_cell(cell: CellType, content: Any) -> None:
-    if content is not _EMPTY:
+def restore_cell(cell: CellType, content: Any) -> None:
+    """Put back what a cell had, as ``held_by`` gave it."""
+    if content is not EMPTY:
         cell.cell_contents = content
-    elif held_by(cell) is not _EMPTY:
+    elif held_by(cell) is not EMPTY:
         del cell.cell_contents
 
 
@@ -290,7 +281,7 @@ def _restore_object(value: Any, state: Any) -> None:
     if value.__class__ is not kind:
         value.__class__ = kind
     for name, content in slots.items():
-        if getattr(value, name, _EMPTY) is not content:
+        if getattr(value, name, EMPTY) is not content:
             setattr(value, name, content)
     if own is not None:
         _restore_dict(value.__dict__, own)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from types import CellType
 from typing import Any, NamedTuple
 
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import noted
 from gradcli.cli.repl.interrupts import Interrupts
-from gradcli.cli.repl.rollback import Snapshot, held_by, repeatable
+from gradcli.cli.repl.rollback import EMPTY, Snapshot, held_by, repeatable, restore_cell
 from gradcli.cli.repl.splitting import units
 from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import generator as random
@@ -26,7 +27,7 @@ from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
-from gradcli.ops.errors import Fault, bad_argument
+from gradcli.ops.errors import Fault
 
 UNDO = 50
 """Statements that ``:undo`` can take back."""
@@ -57,10 +58,11 @@ class Line(NamedTuple):
 class _Before:
     """What a statement can be taken back to."""
 
-    __slots__ = ("count", "defaults", "lines", "modes", "program", "snapshot", "variables")
+    __slots__ = ("count", "defaults", "held", "lines", "modes", "program", "snapshot", "variables")
 
     def __init__(self, session: Session) -> None:
         self.variables = dict(session.variables)
+        self.held = {name: held_by(cell) for name, cell in session.cells.items()}
         self.program, self.modes = session.program, session.modes
         self.lines, self.count = session.lines, len(session.lines)
         self.defaults = dtypes.get_default_dtype(), printing.get_printoptions()
@@ -70,6 +72,8 @@ class _Before:
         """Make the session what it was."""
         session.variables.clear()
         session.variables.update(self.variables)
+        for name, cell in session.cells.items():
+            restore_cell(cell, self.held.get(name, EMPTY))
         session.program, session.modes = self.program, self.modes
         session.lines = self.lines
         del session.lines[self.count :]
@@ -82,6 +86,7 @@ class Session:
     """The program so far.
 
     variables   name -> value
+    cells       name -> where its functions find the value, for each name that a statement said
     program     the last statement that ran: its imports go on
     lines       the statements that worked, in order
     limits      what each statement may use; ``timeout`` is its seconds, 0 for no limit
@@ -97,6 +102,7 @@ class Session:
         self.timeout = 0.0
         self.dtype: str | None = None
         self.variables: dict[str, Any] = {}
+        self.cells: dict[str, CellType] = {}
         self.program: Program | None = None
         self.lines: list[Line] = []
         self.undefined: list[str] = []  # what functions of the last statement read and nothing is
@@ -144,8 +150,7 @@ class Session:
     def assign(self, name: str, value: Any, origin: str) -> None:
         """Give a variable a value that no statement computed: ``origin`` says where it is from."""
         with self.transaction():
-            self.variables[name] = value
-            self._link({name: value}, {})
+            self._assign({name: value})
             literal = value.tolist() if value.array.size <= LITERAL else None
             text = f"{name} = tensor({literal!r})" if literal is not None else (
                 f"# {name} is {origin}: give it with --{name} {origin}"
@@ -169,6 +174,7 @@ class Session:
         checked = check(source, module, before)
         program = Program(checked, mode == "line", whole if checked.sums or checked.data else None)
         program.rebinds = False  # a session has tensors
+        program.cells = self.cells
         return program
 
     def run(self, program: Program, values: Mapping[str, Any], commit: bool = False) -> Any:
@@ -177,20 +183,17 @@ class Session:
         Raises Fault and KeyboardInterrupt.
         """
         checked = program.names
-        known = {k: values[k] for k in (*checked.outer, *checked.bound) if k in values}
+        names = (*checked.outer, *checked.bound, *checked.shared)
+        known = {k: values[k] for k in names if k in values}
         own = self._of_functions(program, known)
         known.update(own)
         known_already = self.program is not None and self.program.names.uses_torch
         if checked.uses_torch and not known_already and self.dtype is None:
             dtypes.set_default_dtype(dtypes.float32)
-        watch = self._cell_watch(program) if commit else None
-        cells = self._undo[-1].snapshot.cells if commit else ()
-        before = [(name, cell, held_by(cell)) for name, cell in cells]
+        held = {name: held_by(cell) for name, cell in self.cells.items()}
         with self.bounded(), unchanged(), self.interrupts.allowed():
             mode.grad, mode.inference = self.modes
-            outcome = program.run(
-                known, limits=self.limits, write=self.write, lasting=commit, watch=watch
-            )
+            outcome = program.run(known, limits=self.limits, write=self.write, lasting=commit)
             modes = mode.grad, mode.inference
         if commit:
             self.program = program
@@ -201,17 +204,20 @@ class Session:
                 k: repeatable(v) for k, v in outcome.variables.items()
                 if k not in own or k in checked.bound
             }  # fmt: skip
-            for name, cell, old in before:  # what functions wrote to that say `global`
-                new = held_by(cell)
-                if new is old or new is outcome.variables.get(name, old):
-                    continue
-                if name in known:
-                    said = f"a function changed `{name}`, which this statement has from before"
-                    raise bad_argument(said, help=f"call it first, and use {name} in a new line")
-                made[name] = repeatable(new)
-            self.variables.update(made)
-            self._link(made, own)
+            held.update(own)
+            for name, cell in self.cells.items():  # functions that say `global` write to them
+                if (new := held_by(cell)) is not held.get(name, EMPTY) and new is not EMPTY:
+                    made.setdefault(name, repeatable(new))
+            self._assign(made)
+            self.undefined = [k for k, v in own.items() if v is None and k not in self.variables]
+            for name in self.undefined:
+                restore_cell(self.cells[name], EMPTY)
         return outcome.value
+
+    def _assign(self, made: Mapping[str, Any]) -> None:
+        self.variables.update(made)
+        for name in made.keys() & self.cells.keys():
+            self.cells[name].cell_contents = made[name]
 
     @contextmanager
     def bounded(self) -> Iterator[None]:
@@ -225,44 +231,6 @@ class Session:
                 watchdog.stop()
 
     # -- functions see the session's variables as they are now ---------------------------------
-
-    def _link(self, made: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-        """What functions read from the session is what its variables are now."""
-        for name, cell in self._undo[-1].snapshot.cells:
-            if name in made:
-                cell.cell_contents = made[name]
-        unset = [k for k, value in own.items() if value is None and k not in self.variables]
-        for name, cell in Snapshot(made).cells if unset else ():
-            if name in unset:
-                with suppress(ValueError):  # two functions may share it
-                    del cell.cell_contents
-        self.undefined = unset
-
-    def _cell_watch(self, program: Program) -> Callable[..., None] | None:
-        """Called after each statement of ``program``: functions see what it assigned at once.
-
-        None where that can wait for the end: one assignment, or names that no function reads.
-        """
-        body = program.names.module.body
-        bound = program.names.bound
-        if len(body) == 1 and isinstance(body[0], n.Assign | n.Def | n.ExprStmt):
-            return None
-        cells: dict[str, list[Any]] = {}
-        for name, cell in self._undo[-1].snapshot.cells if self._undo else ():
-            if name in bound:
-                cells.setdefault(name, []).append(cell)
-        if not cells:
-            return None
-        inner = [(d.start, d.end) for s in body for d in n.walk(s) if isinstance(d, n.Def)]
-
-        def watch(start: int, *left: Any) -> None:
-            if any(low < start < high for low, high in inner):
-                return  # a variable of a function
-            for name, value in zip(left[::2], left[1::2], strict=True):
-                for cell in cells.get(name, ()):
-                    cell.cell_contents = value
-
-        return watch
 
     def _of_functions(self, program: Program, known: Collection[str]) -> dict[str, Any]:
         """Further values for a program that defines functions: names that only they read.

@@ -224,8 +224,9 @@ class Lowerer:
 
     def __init__(
         self, checked: Checked, inputs: frozenset[str], keep: frozenset[str] | None,
-        trace: bool = False, lists_in_place: bool = True,
+        trace: bool = False, lists_in_place: bool = True, shares: bool = False,
     ) -> None:  # fmt: skip
+        self.shares = shares
         self.lists_in_place = lists_in_place
         self.keep = keep
         self.trace = trace
@@ -378,13 +379,22 @@ class Lowerer:
         for child in children:
             mark = len(self.out)
             value = yield child
+            if value.depth > DEEP:
+                value = self.spill(value)
             if len(self.out) > mark:
                 for i, earlier in enumerate(done):
-                    if not isinstance(earlier.code, ast.Constant | ast.Name):
+                    if not self.lasts(earlier.code):
                         done[i] = self.spill(earlier, mark)
                         mark += 1
-            done.append(self.spill(value) if value.depth > DEEP else value)
+            done.append(value)
         return done
+
+    def lasts(self, code: ast.expr) -> bool:
+        """Whether code gives the same after other statements: a constant, or a name that no
+        function writes to."""
+        if not isinstance(code, ast.Name):
+            return isinstance(code, ast.Constant)
+        return code.id[:2] != "v_" or not (self.shares or code.id[2:] in self.checked.written)
 
     def aside(self, child: Any) -> Lowering:
         """Lower an expression that runs only sometimes: the statements it needs, and its value."""
@@ -521,7 +531,7 @@ class Lowerer:
             depth = max(left.depth, right.depth, *(v.depth for _, v in rest), 0)
             return Value(Compare(left.code, ops, codes), depth + 1)
         # a < b < c with a deep c: b is kept, and c is computed only if a < b holds.
-        if not isinstance(left.code, ast.Constant | ast.Name):
+        if not self.lasts(left.code):
             left = self.spill(left)
         held = self.spill(right)
         truth = self.fresh()
@@ -1057,10 +1067,14 @@ class Lowerer:
         op = node.op.rstrip("=")
         target = node.target
         if isinstance(target, n.Name):
+            mark = len(self.out)
             (value,) = yield from self.sequence((node.value,))
-            now = Name(f"v_{target.id}", LOAD)
+            now: ast.expr = Name(f"v_{target.id}", LOAD)
             place = Name(f"v_{target.id}", STORE)
-            if op in GUARDED:
+            early = len(self.out) > mark and not self.lasts(now)
+            if early:
+                now = self.spill(Value(now, 1), mark).code
+            if early or op in GUARDED:
                 self.add(Assign([place], self.call(IN_PLACE[op], now, value.code)))
             else:
                 self.add(ast.AugAssign(place, OPERATORS[op], value.code))
@@ -1425,20 +1439,26 @@ _SIGNS = frozenset(
 
 def lower(
     checked: Checked, inputs: Sequence[str], keep: frozenset[str] | None = frozenset(),
-    trace: bool = False, lists_in_place: bool = True,
+    trace: bool = False, lists_in_place: bool = True, shares: bool = False,
 ) -> tuple[ast.Module, list[n.Node], dict[str, Any]]:  # fmt: skip
     """The code of ``main(inputs...)``, the tree node behind each line number, and its constants.
 
     Tensors assigned to a name in ``keep`` (None: any) keep their gradient, as by ``retain_grad``.
     With ``trace`` each statement comes with a call of ``h_trace``. ``lists_in_place``: some lists
-    with ``for`` become loops, which nest 20 deep at most in CPython.
+    with ``for`` become loops, which nest 20 deep at most in CPython. ``shares``: ``main()`` stands
+    in a function that has the variables, of which it takes them all.
     ``main`` returns the value of the last expression statement and all variables. Raises
     SyntaxFault for names that are not known (E0201, E0202, E0204).
     """
     checked.require(inputs)
-    work = Lowerer(checked, frozenset(inputs), keep, trace, lists_in_place)
+    work = Lowerer(checked, frozenset(inputs), keep, trace, lists_in_place, shares)
     body = work.program()
-    main = _definition("main", arguments([f"v_{name}" for name in inputs]), body)
+    taken = [f"v_{name}" for name in inputs]
+    if shares:
+        taken = sorted({*taken, *(f"v_{name}" for name in (*checked.bound, *checked.shared))})
+        body = [ast.Nonlocal(taken), *body] if taken else body
+        body = [_definition("main", arguments([]), body)]
+    main = _definition("shared" if shares else "main", arguments(taken), body)
     tree = ast.Module(body=[main], type_ignores=[])
     _placed(tree)
     return tree, work.places, work.constants

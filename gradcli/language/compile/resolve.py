@@ -127,6 +127,7 @@ class Checked:
     in_place   ids of the comprehensions that are computed in place
     renamed    what the variables of those are called in generated code, by the id of the Name node
     shared     names that functions declare ``global``
+    written    those, and the ones that they declare ``nonlocal``
     prefixes   of each class, by the id of its node: how the names it binds begin in generated code
     data       whether the tree holds a ``Data``, of which code is made and no closed form
     sums       how many different terms a ``Sum`` has: that of the tree with the most; 0 without
@@ -135,7 +136,7 @@ class Checked:
     __slots__ = (
         "bound", "called", "counters", "data", "functions", "implied", "imported", "in_place",
         "module", "modules", "outer", "prefixes", "renamed", "shared", "source", "sums",
-        "variables",
+        "variables", "written",
     )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
@@ -153,6 +154,7 @@ class Checked:
         self.in_place: frozenset[int] = frozenset()
         self.renamed: dict[int, str] = {}
         self.shared: set[str] = set()
+        self.written: set[str] = set()
         self.prefixes: dict[int, str] = {}
         self.data = False
         self.sums = 0
@@ -248,11 +250,10 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
     module = _aliased(module, before)
     names = _assigned(module.body)
     checked = Checked(source, module)
-    if "global" in source.text:
-        checked.shared = {
-            name for one in n.walk(module) if isinstance(one, n.Outer) and one.word == "global"
-            for name in one.names
-        }  # fmt: skip
+    if "global" in source.text or "nonlocal" in source.text:
+        outer = [one for one in n.walk(module) if isinstance(one, n.Outer)]
+        checked.written = {name for one in outer for name in one.names}
+        checked.shared = {name for one in outer if one.word == "global" for name in one.names}
         names |= checked.shared
     if before is not None:
         gone = {*names, *before.implied}

@@ -208,6 +208,7 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
     name = op.name
     inputs = frozenset((*op.inputs, *op.torch))
     renamed = _numpy_names(function)
+    in_floats = op.dtypes == "float"
 
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
         if out is not None:
@@ -225,7 +226,7 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
             if value.__class__ is Tensor or value.__class__ not in _NUMBERS:
                 return function(*args, **options)
         # Numbers alone: the operator itself, because Tensor's methods need a tensor.
-        if op.dtypes == "float":  # NumPy would compute truth values in float16
+        if in_floats and (options or bool in map(type, args)):  # NumPy's of truths are float16
             args = (*map(_counted, args[:arity]), *args[arity:])
             options = {k: _counted(v) if k in inputs else v for k, v in options.items()}
         result = op(*args, **options)

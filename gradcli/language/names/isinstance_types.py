@@ -94,6 +94,8 @@ def is_instance(value: Any, kinds: Any) -> bool:
         if mode.rebinds and hasattr(value, "__gradcli_rank__"):  # what it is in Python
             if hasattr(known, "of_numpy"):  # np.ndarray, which np.float64 is none of
                 found = value.ndim > 0 or (found and isinstance(value.array, np.ndarray))
+            elif known is float and hasattr(value, "of_numpy"):
+                found = isinstance(value.array, float)
             elif known is float:
                 found = not value.ndim and value.dtype.kind == 2
         if found:

@@ -336,7 +336,8 @@ def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
     """A rounding that makes whole numbers of floats, as Python's do."""
 
     def call(x: Any) -> Any:
-        x = builtins.number(x)
+        if x.__class__ is not float:
+            x = builtins.number(x)
         return of_numbers(x) if x.__class__ in (float, int, bool) else of_tensors(x)
 
     return named(call, of_numbers.__name__)

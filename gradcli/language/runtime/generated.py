@@ -6,6 +6,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,9 @@ class Generated:
         instead: Callable[[Any, Any], Any] | None, long: Callable[[], Any] | None,
     ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
         """The value and the variables by name; as ``Program.run`` of ``program``."""
-        code, places, constants = self._compiled(inputs, keep, watch is not None)
+        code, places, constants = self._compiled(
+            inputs, keep, watch is not None, program.cells is not None
+        )  # fmt: skip
         scope = scope_of(
             constants, limits, write or printing.nowhere, self._summed, instead, long
         )  # fmt: skip
@@ -61,6 +64,10 @@ class Generated:
             scope["h_trace"] = watch
         exec(code, scope)
         arguments = [adopted(values[name], scope) for name in inputs]
+        main = scope.get("main")
+        if main is None:
+            given = dict(zip(inputs, arguments, strict=True))
+            main, arguments = _sharing(scope, program.cells, given), []
         steps, before = running_steps.get(), current()
         restore(before.replaced(**program.modes))
         if current().arrays:
@@ -73,7 +80,7 @@ class Generated:
         try:
             # 1/0 and log(0) are values here, not warnings.
             with np.errstate(all="ignore"):
-                value, local = scope["main"](*arguments)
+                value, local = main(*arguments)
             if lasting:  # set_grad_enabled(False) holds for what follows in the session
                 before = before.replaced(enabled=current().enabled, inference=current().inference)
         except OSError:
@@ -101,21 +108,22 @@ class Generated:
             found = walked(self.checked, given(), body=(n.ExprStmt(node),))
             return None if found is None else found[0]
 
-    def _compiled(self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool) -> Any:
-        """The code, its places and its constants for these inputs, made once."""
-        key = (inputs, keep, watched)
+    def _compiled(self, *key: Any) -> Any:
+        """The code, its places and its constants, as ``_compile`` makes them, once."""
         if key not in self.codes:
             with no_collection():
                 self.codes[key] = self._compile(*key)
         return self.codes[key]
 
     def _compile(
-        self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool
+        self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool, shares: bool
     ) -> tuple[Any, list[n.Node], dict[str, Any]]:
         problem = ""
         # Lists that became loops may be what nests too deeply.
         for in_place in (True, False) if self.checked.in_place else (True,):
-            tree, places, constants = lower(self.checked, inputs, keep, watched, in_place)
+            tree, places, constants = lower(
+                self.checked, inputs, keep, watched, in_place, shares
+            )  # fmt: skip
             try:
                 with warnings.catch_warnings():
                     # CPython's guesses about generated code; what is wrong shows when it runs.
@@ -125,6 +133,24 @@ class Generated:
                 problem = type(fault).__name__
         said = f"the program nests too deeply to be compiled ({problem})"
         raise LimitFault("E0604", said, help="split it into functions or simpler statements")
+
+
+def _sharing(
+    scope: dict[str, Any], cells: dict[str, CellType], values: Mapping[str, Any]
+) -> FunctionType:
+    """``main`` of generated code, whose variables are these cells, by name; of those that it says
+    only what ``values`` gives has a value."""
+    code = next(c for c in scope["shared"].__code__.co_consts if isinstance(c, CodeType))
+    taken = []
+    for variable in code.co_freevars:
+        name = variable[2:]
+        taken.append(cell := cells.setdefault(name, CellType()))
+        if name in values:
+            cell.cell_contents = values[name]
+        else:
+            with contextlib.suppress(ValueError):  # it may have none
+                del cell.cell_contents
+    return FunctionType(code, scope, "main", None, tuple(taken))
 
 
 class _Again:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from contextvars import copy_context
+from types import CellType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -80,12 +81,14 @@ class Program:
     names   the checked text: which names it takes and gives, and its statements; of a long sum the
             different terms only, of a long list of numbers its value
     differentiates  whether the text may call ``backward`` or a transform itself
+    cells           of a session: its variables, which its functions share with its statements
     rebinds         whether single numbers are as Python's own: unless the text differentiates,
                     makes tensors or writes to them by a method, or imports torch
     """
 
     __slots__ = (
-        "_walks", "_whole", "differentiates", "formula", "generated", "names", "origins", "rebinds",
+        "_walks", "_whole", "cells", "differentiates", "formula", "generated", "names", "origins",
+        "rebinds",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +99,7 @@ class Program:
         self.formula = formula
         self.origins: dict[str, str] = {}
         self._walks = True
+        self.cells: dict[str, CellType] | None = None
         self.differentiates = any(word in checked.source.text for word in _PASSES)
         self.rebinds = not (checked.uses_torch or checked.says_torch or _makes_tensors(checked))
         self.generated: Generated | None = None
@@ -187,8 +191,9 @@ class Program:
             from gradcli.language.runtime.trace import tracer  # needed by --trace only
 
             watch = tracer(self.source, trace)
-        inputs = tuple(n for n in values if self.takes(n) or n in self.names.bound)
-        if self._walks and not (keep is None or keep or watch or instead or lasting):
+        own = {*self.names.bound, *self.names.shared}
+        inputs = tuple(n for n in values if self.takes(n) or n in own)
+        if self._walks and not (keep is None or keep or watch or instead or lasting or self.cells):
             found = self._walked({name: values[name] for name in inputs}, limits)
             self._walks = bool(self.names.sums) and found is not None
             if found is not None:

@@ -192,9 +192,25 @@ def test_what_functions_write_to_global_variables_stays(piped):
         ":undo\nn\n"
     )
     done = piped("repl", stdin=lines)
-    assert done.out.split("\n")[:4] == ["2", "(2, 2)", "2", "4"]
-    assert "(4, 4)\n9\n4\n" in done.out and done.out.endswith("7\n")
-    assert done.err.count("a function changed `n`, which this statement has from before") == 2
+    assert done.out.startswith("2\n(2, 2)\n6\n3\n5\n(5, 5)\n10\n10\n(8, ")
+    assert done.out.endswith("7\n") and not done.err
+
+
+def test_functions_share_the_variables_of_the_session(piped):
+    """Also within one statement, and where what defined them is gone."""
+    lines = (
+        "n = 1.0\ndef f(x):\n    global n, m\n    n = n + 1\n    m = x\n    return x\n\n"
+        "def g(x): return n*x\n\ndef both(x): return f(x) + g(10.0) + m\n\n"
+        "def made():\n    return lambda x: n*x\n\nh = made(); made = 0\n"
+        "f(1.0) + g(10.0)\nn, m\nboth(2.0), h(1.0)\nn = 5.0; h(1.0)\n"
+        "x = 2.0\n:grad f(x)*n\n:jac f(x)*n --wrt x\n:check f(x)*n --wrt x\nn\n:undo\nh(1.0)\n"
+    )
+    done = piped("repl", stdin=lines)
+    assert done.out.startswith(
+        "21.0\n(2.0, 1.0)\n(34.0, 3.0)\n5.0\nvalue  12\nd/dx   6\nd/dn   2\n"
+    )
+    assert re.findall("d/dx +(.*)", done.out) == ["6", "6", "6"] and "agrees" in done.out
+    assert done.err == "note: `m` is not defined yet\n"
 
 
 def test_a_formula_is_of_what_functions_are_now(process):

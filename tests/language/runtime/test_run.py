@@ -455,6 +455,9 @@ def test_evaluation_order_survives_deep_operands():
     assert ran(text)[0] == "[1, 2, 3]\n"
     text = start + f"z = t(0) and ({deep})\nw = t(5) if t(0) else ({deep})\nprint(l, w)\n"
     assert ran(text)[0] == "[0, 0] 200\n"
+    for depth in range(36, 44):  # one of these is the first that is computed before
+        deep = "(1 + " * depth + "t(2)" + ")" * depth
+        assert ran(start + f"y = t(1) - {deep}\nprint(l)\n")[0] == "[1, 2]\n"
 
 
 @family("text, code", [

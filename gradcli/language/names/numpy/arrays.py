@@ -305,7 +305,9 @@ def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
 
     def call(*args: Any, **options: Any) -> Any:
         if otherwise is not None and not _are_arrays((*args, *options.values())):
-            return otherwise(*args, **options)
+            found = otherwise(*args, **options)
+            truth = found.__class__ is bool and function not in (np.allclose, np.array_equal)
+            return array_of(np.bool_(found)) if truth else found  # `~` of it is no -1 or -2
         values = [*map(argument, args)]
         _charged(values)
         given = options_of(options)
