@@ -72,6 +72,8 @@ _FIXED = (
     dtypes.DType, dtypes.Device, types.MemberDescriptorType,
     type(vars(namedtuple("Pair", "a"))["a"]),
 )  # fmt: skip
+_WRAPPING = (partial, property, staticmethod, classmethod, types.SimpleNamespace)
+"""Of Python's own classes, whatever is in them."""
 _HOLDING = ("func", "args", "keywords", "fget", "__func__", "__dict__", "start", "stop", "step")
 """Where partial functions, descriptors and slices hold what a function may read."""
 _HEAP, _FINAL = 1 << 9, 1 << 8  # flags of a class: it was made at run time, nobody may change it
@@ -230,8 +232,10 @@ class Outside:
                 self.read[id(scope), name] = _ITEM, held_by, held
                 if isinstance(held, types.ModuleType):
                     look = _lasts(held.__name__)
-                else:
-                    look = not _lasts(getattr(held, "__module__", None) or "gradcli")
+                else:  # a user's function may say the module of what it wraps
+                    of = getattr(held, "__globals__", {}).get("__name__")
+                    homes = getattr(held, "__module__", None) or "gradcli", of or "gradcli"
+                    look = isinstance(held, _WRAPPING) or not all(map(_lasts, homes))
                 if look or isinstance(held, type) or id(held) in _TEXTS:
                     self._note(held)
                 if name == "forward" and isinstance(held, types.FunctionType):

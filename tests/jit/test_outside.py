@@ -508,6 +508,25 @@ def test_another_function_in_the_place_of_a_librarys(function, held, name, monke
     assert c.value_and_grad(1.5) == before[0]
 
 
+@pytest.mark.parametrize("wrapped", [
+    lambda user: functools.partial(user),
+    lambda user: functools.wraps(gradcli.nn.functional.relu)(user),
+])  # fmt: skip
+def test_a_wrapped_function_in_the_place_of_a_librarys(wrapped, monkeypatch):
+    scale = [3.0]
+    made = wrapped(lambda x: x * scale[0])
+    monkeypatch.setattr(gradcli.nn.functional, "relu", made)
+    inside = gradcli.compile(lambda x: gradcli.nn.functional.relu(x))
+    monkeypatch.setattr(gradcli.nn, "functional", types.SimpleNamespace(relu=made))
+    whole = gradcli.compile(lambda x: gradcli.nn.functional.relu(x))
+    for scale[0] in (3.0, 3.0, 3.0, 5.0, 4.0):
+        assert whole(1.5) == 1.5 * scale[0]
+    monkeypatch.undo()
+    monkeypatch.setattr(gradcli.nn.functional, "relu", made)
+    for scale[0] in (3.0, 3.0, 3.0, 5.0, 4.0):
+        assert inside(1.5) == 1.5 * scale[0]
+
+
 def test_another_operator_of_the_library_and_a_method_of_a_users(monkeypatch):
     c = gradcli.compile(lambda x: x + x * 0.5)
     assert [c(2.0) for _ in range(3)] == [3.0] * 3
