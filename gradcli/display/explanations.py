@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.display.graphs import Graph, GraphNode, Ref
+from gradcli.display.graphs import Graph, GraphNode, Ref, argument
 from gradcli.display.values import show_value
 from gradcli.engine import wrap
 from gradcli.engine.creation.factories import as_tensor
@@ -156,8 +156,17 @@ def _operation(node: GraphNode, names: dict[int, str]) -> str:
         return f"{parts[0]}{gap}{sign}{gap}{parts[1]}"
     if node.op == "neg":
         return f"-{parts[0]}"
-    parts += [f"{k}={_value(v) if is_number(v) else v}" for k, v in node.params.items()]
+    if node.op == "getitem":
+        index = node.params.get("index", ())
+        places = index if isinstance(index, tuple) else (index,)
+        return f"{parts[0]}[{', '.join(map(_argument, places)) or '()'}]"
+    parts += [f"{name}={_argument(value)}" for name, value in node.params.items()]
     return f"{node.op}({', '.join(parts)})"
+
+
+def _argument(value: Any) -> str:
+    """A parameter as a program writes it, an array by its entries."""
+    return _value(value) if isinstance(value, np.ndarray) or is_number(value) else argument(value)
 
 
 def _term(node: GraphNode, user: GraphNode, place: int, names: dict[int, str], root: str) -> str:
@@ -193,8 +202,11 @@ def _partial(user: GraphNode, place: int, names: dict[int, str]) -> str | None:
     """A rule's text with numbers put in, and then the operands' own names; None without a text."""
     op = OPERATORS[user.op]
     values = {**dict(zip(op.inputs, user.inputs, strict=True)), **op.params, **user.params}
-    numbers = {name: value for name, value in values.items() if is_number(value)}
-    text = partial_text(op, place, numbers)
+    fixed = {
+        name: value for name, value in values.items()
+        if is_number(value) or (value is None and name in op.params)
+    }  # fmt: skip
+    text = partial_text(op, place, fixed)
     if text is None:
         return None
     given = {name: _operand(value, names) for name, value in values.items() if name in op.inputs}

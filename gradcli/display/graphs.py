@@ -221,7 +221,7 @@ def to_text(graph: Graph, *, limit: int = LIMIT) -> str:
 def operation(node: GraphNode) -> str:
     """The operation of a node with its inputs and parameters: ``mul 2 %1``."""
     parts = [node.op, *map(_input, node.inputs)]
-    parts += [f"{name}={_argument(value)}" for name, value in node.params.items()]
+    parts += [f"{name}={argument(value)}" for name, value in node.params.items()]
     return " ".join(parts)
 
 
@@ -238,11 +238,11 @@ def _input(value: Any) -> str:
     return f"const[{size}]" if size else short(value)
 
 
-def _argument(value: Any) -> str:
+def argument(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"[{'x'.join(map(str, value.shape))}]"
     if isinstance(value, tuple):
-        text = ",".join(_argument(item) for item in value[:8]) + (",..." if len(value) > 8 else "")
+        text = ",".join(argument(item) for item in value[:8]) + (",..." if len(value) > 8 else "")
         return f"({text})"
     if isinstance(value, slice):
         ends = [value.start, value.stop] + ([] if value.step is None else [value.step])
@@ -269,7 +269,7 @@ def to_dot(graph: Graph, *, limit: int = LIMIT) -> str:
     for node in graph[:limit]:
         title = f"{node.name} = {node.op}" if node.name else node.op
         constants = [_input(i) for i in node.inputs if not isinstance(i, Ref)]
-        constants += [f"{name}={_argument(value)}" for name, value in node.params.items()]
+        constants += [f"{name}={argument(value)}" for name, value in node.params.items()]
         label = [" ".join([title, *constants]), node.type]
         if node.value is not None:
             label.append(short(node.value))
@@ -313,7 +313,7 @@ def _json_node(node: GraphNode) -> dict[str, Any]:
             else {"name" if isinstance(i, str) else "constant": i} for i in node.inputs
         ],
         "params": {
-            name: value if value is None or isinstance(value, int | float) else _argument(value)
+            name: value if value is None or isinstance(value, int | float) else argument(value)
             for name, value in node.params.items()
         },
         "shape": list(node.shape), "dtype": node.dtype,

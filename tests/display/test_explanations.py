@@ -42,6 +42,18 @@ def test_the_parts_of_a_variable_used_twice_add(explained):
     )
 
 
+@pytest.mark.parametrize("text, line", [
+    ("x[0:1]", "y1 = x[0:1] = [2]"),
+    ("x[[1, 0]]", "y1 = x[[1, 0]] = [3, 2]"),
+    ("x[None, -1:]", "y1 = x[None, -1:] = [[3]]"),
+    ("deg2rad(x)", "dy/dx = dy/dy1*0.01745329"),  # the number that its node keeps for good
+    ("where(x > 2, 2*3.0, x)", "y1 = where([False, True], 6, x) = [2, 6]"),
+    ("clamp(x, max=1)", "dy/dx = dy/dy1*(where(x <= 1, 1, 0))"),
+])  # fmt: skip
+def test_an_operation_is_written_as_a_program_writes_it(explained, text, line):
+    assert line in explained(f"sum({text})", "--x", "2,3")
+
+
 @pytest.mark.parametrize("call, said", [
     (("max(x, y)", "--x", "1", "--y", "1"), "= 0.5      (where x = y: the formula leaves ties"),
     (("max(x, 0)", "--x", "0"), "= 0.5      (where x = 0: the formula leaves ties"),

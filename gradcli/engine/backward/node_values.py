@@ -24,11 +24,16 @@ def raw(value: Any) -> Any:
 
 def constant(node: Node, place: int) -> Any:
     """An input that no gradient flows to, where the node kept it (see ``mode.annotate``)."""
-    if not node.saved and node.extra is not None:
-        return node.extra.params.get("number")
-    if not node.saved or place >= len(node.saved) - 1:
-        return None
-    return raw(node.saved[place])
+    saved = _saved(node)
+    kept = raw(saved[place]) if place < len(saved) - 1 else None
+    if kept is None and node.extra is not None:
+        return node.extra.params.get("constants", {}).get(place)
+    return kept
+
+
+def _saved(node: Node) -> tuple[Any, ...]:
+    """What a node keeps for backward, its own result last; empty once it was let go of."""
+    return node.saved if isinstance(node.saved, tuple) else ()
 
 
 def values_of(order: list[Node], tensors: Mapping[Node, Tensor]) -> dict[Any, Any]:
@@ -40,13 +45,12 @@ def values_of(order: list[Node], tensors: Mapping[Node, Tensor]) -> dict[Any, An
             owner = node.variable
         if owner is not None:
             known[node] = owner.array
-        elif node.saved and node.saved[-1] is not None and _unchanged(node, -1):
-            known[node] = node.saved[-1]
+        elif (own := _saved(node)[-1:]) and own[0] is not None and _unchanged(node, -1):
+            known[node] = own[0]
     for node in order:
-        for place, edge in enumerate(node.edges):
-            if edge is None or edge in known or not node.saved or place >= len(node.saved) - 1:
+        for place, (edge, kept) in enumerate(zip(node.edges, _saved(node)[:-1], strict=False)):
+            if edge is None or edge in known:
                 continue
-            kept = node.saved[place]
             if isinstance(kept, Tensor) and kept.edge is edge and _unchanged(node, place):
                 known[edge] = kept.array
     for node in order:

@@ -368,10 +368,8 @@ def record(
                 wanted = names if not wanted else (*wanted, *names)
         if wanted:
             _save(op, node, inputs, raw, wanted, out)
-        elif state.annotate:
-            for a in inputs:
-                if a.__class__ in NUMBERS:
-                    more(node).params.setdefault("number", a)
+        if state.annotate and any(numbers):
+            more(node).params["constants"] = {i: inputs[i] for i, one in enumerate(numbers) if one}
     out.edge = node
 
 
