@@ -16,6 +16,7 @@ import functools
 import math
 import operator
 import random
+import sys
 import threading
 import types
 from typing import Any
@@ -29,7 +30,9 @@ from gradcli.jit import eager
 from gradcli.jit.ir import NotTraceable
 from gradcli.transforms.tree import flatten
 
-PIECES = """
+PIECES = [
+    piece
+    for piece in """
 a# = 2.0 | a# | a# = 3.0; a# = True | 0
 q# = [float(i) for i in range(90)] | q#.pop() | q#.append(9.0) | q#
 q# = [1.0] | (q#.append(2.0), float(x), q#.pop())[2] | q#[0] = 4.0 | q#
@@ -100,7 +103,10 @@ class P#(property): pass $s# = P#(abs); s#.k = 2.0 | s#.k | s#.k = 3.0 | 0
 w# = gradcli.ones(1, requires_grad=True) | len(str(w#)) | pass | 0
 class M#(type): __getattr__ = lambda _, n: 1 / (n < 'a') $C# = M#('', (), {'k': 2}) | C#.k | pass |0
 w# = gradcli.ones(1, requires_grad=True) | 2.0 if (w# * 2).requires_grad else 3.0 | pass | 0
-"""
+""".strip().splitlines()
+    if sys.version_info < (3, 13) or "classmethod(property" not in piece
+]
+"""A class method around a property reads it up to Python 3.12 alone."""
 
 
 class World:
@@ -154,7 +160,7 @@ def agrees(pieces: list[str], rng: random.Random) -> int:
     return ran
 
 
-@pytest.mark.parametrize("piece", PIECES.strip().splitlines())
+@pytest.mark.parametrize("piece", PIECES)
 def test_what_is_read_or_changed_outside(piece):
     for seed in range(4):
         agrees([piece], random.Random(seed))
@@ -162,8 +168,7 @@ def test_what_is_read_or_changed_outside(piece):
 
 def test_states_together():
     rng = random.Random(7)
-    pieces = PIECES.strip().splitlines()
-    assert sum(agrees(rng.sample(pieces, 2), rng) for _ in range(60)) > 50
+    assert sum(agrees(rng.sample(PIECES, 2), rng) for _ in range(60)) > 50
 
 
 def test_tangents_where_nothing_is_recorded():
