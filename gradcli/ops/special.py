@@ -285,7 +285,7 @@ def _hurwitz(order: Any, y: Any) -> Any:
     # Infinite are a pole, and a power that is the largest term: that of the y nearest to 0.
     # Roots of negative y are no number.
     near = y % 1.0
-    infinite = np.isinf(first) & ((parity % 1.0 == 0) | (near == 0))
+    infinite = far & np.isinf(first) & ((parity % 1.0 == 0) | (near == 0))
     signed = np.where(infinite & (near < 0.5), 0.0, signed)
     return (np.where(infinite & (near > 0.5), 0.0, first) + signed).astype(first.dtype)[()]
 
