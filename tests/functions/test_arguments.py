@@ -385,9 +385,11 @@ def test_a_whole_number_is_of_the_dtype_of_the_tensor_before_its_bits_count():
     assert gradcli.bitwise_right_shift(one, many // 5).tolist() == [125, 251, 0]
 
 
-def test_a_masked_norm_of_complex_numbers_is_of_no_real_dtype():
+def test_complex_numbers_make_no_real_norm_and_no_real_curve():
     with pytest.raises(RuntimeError, match="dtype should be complex for complex inputs"):
         gradcli.masked.norm(gradcli.tensor([3 + 4j]), dtype=gradcli.float64)
+    with pytest.raises(RuntimeError, match="cannot be converted to type float without overflow"):
+        F.celu(gradcli.tensor([1.0, -3.0]), 1j)
 
 
 def test_a_number_in_a_tensor_is_a_dimension_beside_keepdim():
