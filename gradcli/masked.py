@@ -21,6 +21,7 @@ from gradcli.engine.record.face import face
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import may_be
 from gradcli.functions import reductions, statistics
+from gradcli.functions.matrices import in_dtype
 from gradcli.ops.dims import normal_dims
 from gradcli.ops.errors import AssertionFault, IndexFault, UnwrittenFault, bad_argument, bad_dtype
 from gradcli.ops.torch_messages import NO_MASK
@@ -159,7 +160,8 @@ def norm(
 ) -> Any:  # fmt: skip
     """The ``ord``-norm of the entries that count."""
     order = 2.0 if ord is None else float(ord)
-    filled = _filled(input, mask, float("inf") if order < 0 else 0.0, dtype)
+    input = in_dtype("vector_norm", input, dtype)
+    filled = _filled(input, mask, float("inf") if order < 0 else 0.0)
     return _O["norm"](filled, order, dim, bool(keepdim))
 
 

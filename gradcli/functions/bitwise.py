@@ -23,9 +23,14 @@ from gradcli.ops.torch_messages import no_broadcast, not_a
 _KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
-def _as_bits(value: int, target: dtypes.DType) -> int:
-    """A whole number as its last bits. Raises ValueFault (E0314) where it has more, in a text."""
-    found = target.wrapped(value)
+def _as_bits(value: Any, target: dtypes.DType) -> Any:
+    """Whole numbers as their last bits. Raises ValueFault (E0314) for more bits, in a text."""
+    if value.__class__ is int:
+        found = target.wrapped(value)
+    elif value.__class__ is bool or value.dtype == target.numpy:
+        return value
+    else:
+        found = value.astype(target.numpy)
     if current().exact:
         held("int", np.array(found, target.numpy), value)
     return found
@@ -56,7 +61,7 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         pair = [v.array if isinstance(v, Plain) else v for v in operands]
         target = dtypes.meeting(*operands)
         if target.kind == 1:
-            pair = [_as_bits(v, target) if v.__class__ is int else v for v in pair]
+            pair = [_as_bits(v, target) for v in pair]
         shapes = [np.shape(p) for p in pair]
         try:
             np.broadcast_shapes(*shapes)

@@ -364,7 +364,7 @@ def lu_unpack(
             said = "LU_pivots is expected to be a contiguous tensor of torch.int32 dtype"
             raise bad_dtype(f"torch.lu_unpack: {said}")
         if given.size and not 1 <= given.min() <= given.max() <= m:
-            raise bad_value("pivots passed to lu_unpack must be between 1 and LU.size(-2)")
+            raise bad_value("pivots passed to lu_unpack must be between 1 and LU.size(-2).")
         P = LU_data.new_zeros((*LU_data.shape[:-2], m, m))
         np.put_along_axis(P.array, _order(given, m)[..., None, :], 1, -2)
     return results("lu_unpack", P=P, L=low, U=high)

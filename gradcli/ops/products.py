@@ -141,6 +141,9 @@ def multiplied(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     inner = (batch.args[0].shape[-1], batch.args[1].shape[-2 if b > 1 else 0])
     if inner[0] != inner[1]:
         return NotImplemented  # for the operator's own error, about one element
+    if {a, b} == {1, 2} and not batch.own[1 - batch.ranks.index(1)]:
+        # Vectors by one matrix are one product of matrices, to the last bit as without vmap.
+        return op(x, y) if a == 1 else op(y, mT(x))
     rank = max(a, b, 2)
 
     def matrices(value: Any, mine: bool, own: int, vector: str) -> Any:

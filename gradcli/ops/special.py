@@ -280,12 +280,14 @@ def _hurwitz(order: Any, y: Any) -> Any:
     first = special("zeta", y, order, np.where(far, y - np.floor(y), y))
     below, beyond = (special("zeta", y, order, np.where(far, 1.0 - q, 1.0)) for q in (y % 1.0, y))
     parity = np.where(far, order % 2, 0)
-    below = np.where(far, below - beyond, 0.0)
+    below = np.where(far, np.where(np.isinf(below), below, below - beyond), 0.0)
     signed = np.where(parity == 0, below, np.where(parity == 1, -below, np.nan))
-    # Infinite are a pole, and a power that is the largest term; roots of negative y are no number.
-    real = (parity % 1.0 == 0) | (y % 1.0 == 0)
-    signed = np.where(np.isinf(first) & real, 0.0, signed)
-    return (first + signed).astype(first.dtype)[()]
+    # Infinite are a pole, and a power that is the largest term: that of the y nearest to 0.
+    # Roots of negative y are no number.
+    near = y % 1.0
+    infinite = far & np.isinf(first) & ((parity % 1.0 == 0) | (near == 0))
+    signed = np.where(infinite & (near < 0.5), 0.0, signed)
+    return (np.where(infinite & (near > 0.5), 0.0, first) + signed).astype(first.dtype)[()]
 
 
 gamma = elementwise(

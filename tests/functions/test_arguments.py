@@ -378,6 +378,20 @@ def test_a_number_is_compared_as_one_of_the_dtype():
             assert bool(x < number) is bool(gradcli.lt(x, number)) is less
 
 
+def test_a_whole_number_is_of_the_dtype_of_the_tensor_before_its_bits_count():
+    many, one = gradcli.tensor([5, 0, 200], dtype=gradcli.uint8), gradcli.tensor(-5).char()
+    assert gradcli.gcd(many, one).tolist() == [1, 251, 1]
+    assert gradcli.lcm(many, one).tolist() == [231, 0, 24]
+    assert gradcli.bitwise_right_shift(one, many // 5).tolist() == [125, 251, 0]
+
+
+def test_complex_numbers_make_no_real_norm_and_no_real_curve():
+    with pytest.raises(RuntimeError, match="dtype should be complex for complex inputs"):
+        gradcli.masked.norm(gradcli.tensor([3 + 4j]), dtype=gradcli.float64)
+    with pytest.raises(RuntimeError, match="cannot be converted to type float without overflow"):
+        F.celu(gradcli.tensor([1.0, -3.0]), 1j)
+
+
 def test_a_number_in_a_tensor_is_a_dimension_beside_keepdim():
     x = gradcli.tensor([[1.0, 2.0], [3.0, 5.0]])
     assert gradcli.max(x, gradcli.tensor(1), True).values.tolist() == [[2], [5]]

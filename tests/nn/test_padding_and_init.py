@@ -29,6 +29,12 @@ def test_padding_is_that_of_numpy(kind, dims):
     )
 
 
+@family("mode, sides", product(("reflect", "replicate"), ((-4, 0), (-1, -2), (0, 0, -1, -2))))
+def test_no_more_is_cut_than_there_is(mode, sides):
+    with pytest.raises(RuntimeError, match=r"too small. Calculated output [WH]"):
+        nn.functional.pad(g.arange(6.0).view(1, 2, 3), sides, mode)
+
+
 def test_constant_padding_has_a_value():
     module = nn.ConstantPad2d((1, 0, 0, 2), 3.5)
     assert repr(module) == "ConstantPad2d(padding=(1, 0, 0, 2), value=3.5)"

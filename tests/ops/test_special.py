@@ -54,9 +54,15 @@ def test_sinc_keeps_its_digits_beside_whole_numbers(x):
     assert found == pytest.approx(want, rel=1e-14)
 
 
-@family("order, y", ((1001.2, -1e20), (1e20, -1001.2), (4.5, -1002.0)))
+@family("order, y", ((1001.2, -1e20), (1e20, -1001.2), (4.5, -1002.0), (10001, -1001.7)))
 def test_zeta_is_infinite_at_poles_and_large_powers_far_below_zero(order, y):
     assert OPERATORS["zeta"](np.float64(order), np.float64(y)) == np.inf
+
+
+@family("dtype, order", (("float32", 501), ("float64", 4988429)))
+def test_zeta_has_the_sign_of_its_largest_power_far_below_zero(dtype, order):
+    found = OPERATORS["zeta"](np.array([order, order], dtype), np.array([-1001.2, 0.6], dtype))
+    assert found.tolist() == [-np.inf, np.inf] and found.dtype == dtype
 
 
 @family("order, y", ((2.5, -1.5), (2.5, -1001.5), (1001.2, -13437.7), (10000.5, -1000.2)))

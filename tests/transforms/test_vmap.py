@@ -591,6 +591,21 @@ def test_linearize_of_what_is_not_mapped_gives_what_is_not():
     assert torch.allclose(pushed, w.cos() * rows)
 
 
+def test_vectors_by_one_matrix_are_their_product_without_vmap_to_the_last_bit():
+    torch.manual_seed(0)
+    weight, bias, rows = torch.randn(33, 31), torch.randn(33), torch.randn(64, 31)
+    want = rows @ weight.T
+    assert torch.equal(vmap(lambda x: weight @ x)(rows), want)
+    assert torch.equal(vmap(lambda x: x @ weight.T)(rows), want)
+
+    def predict(x):
+        return F.linear(x, weight, bias).tanh()
+
+    assert torch.equal(vmap(predict)(rows), predict(rows))
+    summed = jacrev(lambda x: predict(x).sum(0))(rows).movedim(1, 0)
+    assert torch.allclose(vmap(jacrev(predict))(rows), summed)
+
+
 ALL = slice(None)
 
 

@@ -203,6 +203,7 @@ def celu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
 
 def _elu(input: Any, alpha: float, scale: float, inner: float) -> Any:
     check_floating(input, "elu_cpu", True)
+    input.dtype.entry(alpha)  # an error for a complex one
     if input.dtype is float16:
         return in_float32(_elu, "EluBackward0", input, alpha, scale, inner)
     bent = input < 0  # at 0 it is straight, as PyTorch's second derivative has it

@@ -104,6 +104,10 @@ def _repeated(input: Any, axis: int, before: int, after: int, mode: str) -> Any:
         input = _cropped(input, axis, before, after)
         before, after = max(0, before), max(0, after)
     size = input.shape[axis]
+    if mode != "circular" and size + before + after < 1:
+        name = "WHD"[len(input.shape) - 1 - axis]
+        said = f"input ({name}: {size}) is too small. Calculated output {name}: "
+        raise bad_value(f"{said}{size + before + after}")
     most = {"reflect": size - 1, "circular": size, "replicate": max(before, after)}[mode]
     if mode == "circular" and max(before, after) > most:
         raise bad_value("Padding value causes wrapping around more than once.")
