@@ -53,9 +53,9 @@ def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
     return input if mask is None else _O["where"](_counted(input, mask), input, value)
 
 
-def _least(input: Any, dtype: Any, name: str = "amax") -> Any:
+def _least(input: Any, name: str = "amax") -> Any:
     """Below every number of the dtype; above every one for ``"amin"``."""
-    kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
+    kind = input.dtype
     if not kind.kind:
         raise UnwrittenFault("E0309", f"identity of {name} on {kind!r} input")
     least, most = dtypes.bounds(kind) if kind.kind < 2 else (-float("inf"), float("inf"))
@@ -65,13 +65,18 @@ def _least(input: Any, dtype: Any, name: str = "amax") -> Any:
 _greatest = partial(_least, name="amin")
 
 
-def _reduction(name: str, function: Callable, identity: Callable, what: str) -> Callable:
+def _reduction(
+    name: str, function: Callable, identity: Callable, what: str, ordered: bool = False
+) -> Callable:
+    """Of ``ordered`` numbers the result is cast to the dtype, of others the input."""
+
     def reduction(
         input: Asked, dim: Any = None, *, keepdim: Any = False, dtype: Any = None, mask: Mask = None
     ) -> Any:
-        none = None if mask is None else identity(input, dtype)
-        filled = _filled(input, mask, none, dtype)
-        return function(filled, normal_dims(dim, len(input.shape)), bool(keepdim))
+        none = None if mask is None else identity(input)
+        filled = _filled(input, mask, none, None if ordered else dtype)
+        found = function(filled, normal_dims(dim, len(input.shape)), bool(keepdim))
+        return found.to(dtype) if ordered and dtype is not None else found
 
     return named(reduction, name, f"{what} of the entries that count.")
 
@@ -83,10 +88,10 @@ def _product(input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     return input if input.dtype.kind > 1 else input.to(dtypes.int64)
 
 
-sum = _reduction("sum", _O["sum"], lambda *_: 0, "The sum")
-prod = _reduction("prod", _product, lambda *_: 1, "The product")
-amax = _reduction("amax", reductions.amax, _least, "The largest")
-amin = _reduction("amin", reductions.amin, _greatest, "The smallest")
+sum = _reduction("sum", _O["sum"], lambda _: 0, "The sum")
+prod = _reduction("prod", _product, lambda _: 1, "The product")
+amax = _reduction("amax", reductions.amax, _least, "The largest", ordered=True)
+amin = _reduction("amin", reductions.amin, _greatest, "The smallest", ordered=True)
 
 
 def _place(name: str, identity: Callable, what: str) -> Callable:
@@ -97,7 +102,7 @@ def _place(name: str, identity: Callable, what: str) -> Callable:
         kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
         if not kind.kind:
             raise bad_dtype(f"{name}(): does not support bool input")
-        found = _O[name](_filled(input, mask, identity(input, dtype), dtype), dim, bool(keepdim))
+        found = _O[name](_filled(input, mask, identity(input)), dim, bool(keepdim))
         return found.to(kind)  # as PyTorch has it
 
     return named(place, name, f"The place of the {what} of the entries that count.")
@@ -110,7 +115,7 @@ def logsumexp(
     input: Asked, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
 ) -> Any:
     """The logarithm of the sum of the exponentials of the entries that count."""
-    filled = _filled(input, mask, _least(input, dtype), dtype)
+    filled = _filled(input, mask, _least(input))
     found = _O["logsumexp"](filled, normal_dims(dim, len(input.shape)), keepdim)
     return found.to(input.dtype if dtype is None else dtype)
 

@@ -388,6 +388,9 @@ def test_a_whole_number_is_of_the_dtype_of_the_tensor_before_its_bits_count():
 def test_complex_numbers_make_no_real_norm_and_no_real_curve():
     with pytest.raises(RuntimeError, match="dtype should be complex for complex inputs"):
         gradcli.masked.norm(gradcli.tensor([3 + 4j]), dtype=gradcli.float64)
+    for name in ("amax", "amin", "argmax", "argmin"):
+        with pytest.raises(RuntimeError, match="omplex"):
+            getattr(gradcli.masked, name)(gradcli.tensor([3 + 4j]), 0, dtype=gradcli.float64)
     with pytest.raises(RuntimeError, match="cannot be converted to type float without overflow"):
         F.celu(gradcli.tensor([1.0, -3.0]), 1j)
 
