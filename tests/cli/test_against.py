@@ -73,6 +73,11 @@ HIDDEN = [
 ]  # fmt: skip
 
 
+def test_sizes_that_were_tried_are_told(cli):
+    said = cli("check", "sum(A*A)", "--A", "1,2;3,-4", "--against", "2*A").out
+    assert "farther, all of shape 2x2\n" in said  # what is wrong of 3x3 alone is not seen
+
+
 @family("text, point, right, wrong", HIDDEN)
 def test_terms_that_vanish_at_the_point_are_seen_farther_away(cli, text, point, right, wrong):
     line = ["check", text, "--x", *point.split(), "--against"]
