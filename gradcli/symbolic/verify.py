@@ -516,7 +516,8 @@ class Kept:
 
     @property
     def worth(self) -> tuple[int, int, int, int]:
-        """What to compare: first how many points are right, then how many are not wrong."""
+        """What to compare: first how many points are right, then how many are sound, last how
+        many are not wrong."""
         return self.count, self.sound, -self.wrong, self.tails
 
     def __init__(

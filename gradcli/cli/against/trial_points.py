@@ -127,8 +127,8 @@ def _farther(
 def _steps_to_ordinary(values: Iterable[Any]) -> Iterator[float]:
     """Factors that lead from a tiny or huge given value to ordinary sizes, and to both sides of
     that with the other sign."""
-    sizes = [size for x in values for size in np.unique(np.abs(x[x != 0]))]
-    ratio = max((max(size, 1 / size) for size in sizes), default=1.0)
+    sizes = np.concatenate([np.abs(x[x != 0]).ravel() for x in values])
+    ratio = max(sizes.max(initial=1.0), 1 / max(sizes.min(initial=1.0), 1 / HUGE))
     if ratio > _ORDINARY:
         yield from (-1 / 4, -4.0, -_APART)
         yield from (_APART**k for k in range(1, _MOST_STEPS + 1) if _APART**k < ratio)
