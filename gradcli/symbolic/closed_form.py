@@ -455,14 +455,14 @@ def _lasting(
     for other, checkable in zip(options, small, strict=True):
         if other.cost > 2 * text.cost + 1:
             break
-        if most.count == len(far) and other.cost > text.cost + sign:
+        if most.sound == len(far) and other.cost > text.cost + sign:
             break
         if "einsum(" in other.key and "einsum(" not in text.key:
             continue  # arrays of more dimensions
         lasting = prepare(checkable.key)
         lasts = Kept(lasting, far, points.sizes)
         equal = lasts.worth > most.worth and other.cost <= text.cost + sign
-        if equal or lasts.worth[0] > most.worth[0]:
+        if equal or lasts.worth[:2] > most.worth[:2]:
             off = worst(lasting, known, points.sizes)[0]
             if off <= TOLERANCE:
                 best, answer, most = (other, off), lasting, lasts

@@ -51,11 +51,13 @@ DOMAIN = ("E0304",)
 _MORE = 12
 _WIDE = ((2.0, 4.0), (-4.0, -2.0), (4.0, 12.0), (-12.0, -4.0), (1.0, 40.0), (-40.0, -1.0))
 """How many points ``Points.wide`` draws, and the ranges for the numbers of one variable."""
-_FAR = tuple((s * x, True) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
-_FAR += tuple((s * x, False) for x in (40.0, 400.0, 1e-8) for s in (1, -1))
-"""Sizes of numbers, and whether all variables have such, or those that one differentiates by and
-each of them: ``x - z`` is small of equal ones."""
-TOLD = tuple((x, True) for x in (0.0, 25.0, -25.0, 250.0, -250.0))
+_FAR = tuple((s * x, True, 15.0) for x in (40.0, 400.0, 1500.0, 1e8, 1e-8) for s in (1, -1))
+_FAR += tuple((s * x, False, 15.0) for x in (40.0, 400.0, 1e-8) for s in (1, -1))
+_FAR += ((1500.0, True, 0.003),)
+"""Sizes of numbers; whether all variables have such, or those that one differentiates by and each
+of them: ``x - z`` is small of equal ones; and by how much they differ at most: of products of
+numbers that lie so close together no share is all."""
+TOLD = tuple((x, True, 15.0) for x in (0.0, 25.0, -25.0, 250.0, -250.0))
 """Sizes that only the form chosen is judged at: at 40 differences from 1 have no digits left, at
 400 squares overflow in the engine too."""
 LARGEST = 8
@@ -256,7 +258,7 @@ class Points:
         return self._among(points, path, True, answer)
 
     def far(
-        self, path: tuple[str, ...], sizes: Sequence[tuple[float, bool]] = _FAR
+        self, path: tuple[str, ...], sizes: Sequence[tuple[float, bool, float]] = _FAR
     ) -> list[tuple[float, dict, np.ndarray | None]]:
         """How large, points of such numbers, and the derivative where the engine has one.
 
@@ -271,8 +273,8 @@ class Points:
                 some = sorted(every.intersection(path))
                 parts = [some, *([k] for k in some)] if len(some) > 1 else [some]
                 parts = [part for part in parts if 0 < len(part) < len(every)]
-                for size, whole in sizes:
-                    spread = max(min(0.01 * size, 15.0), -15.0)  # differences do not overflow
+                for size, whole, most_apart in sizes:
+                    spread = max(min(0.01 * size, most_apart), -most_apart)  # no overflow
                     for large in [sorted(every)] if whole else parts:
                         point = dict(usual if whole else beside)
                         point |= {k: size + spread * usual[k] for k in large}
@@ -502,24 +504,28 @@ class Kept:
     wrong  at how many it is finite and says something else than the engine or, where that has no
            value, has lost its digits
     count  at how many it is finite and right
+    sound  at how many of those what no condition chooses there is finite as well: elsewhere it may
+           be chosen
     tails  its entries at those that are too small to be rounded: ``1 - sigmoid(40)`` is 0
     lost   the sizes of the numbers at which it has lost its digits to rounding, or has no value
            where the engine or the function has one. Of numbers smaller than ``doubted`` the engine
            may have lost the same digits: there its agreement proves nothing
     """
 
-    __slots__ = ("count", "lost", "tails", "wrong")
+    __slots__ = ("count", "lost", "sound", "tails", "wrong")
 
     @property
-    def worth(self) -> tuple[int, int, int]:
-        """What to compare: first how many points are right, then how many are not wrong."""
-        return self.count, -self.wrong, self.tails
+    def worth(self) -> tuple[int, int, int, int]:
+        """What to compare: first how many points are right, then how many are sound, last how
+        many are not wrong."""
+        return self.count, self.sound, -self.wrong, self.tails
 
     def __init__(
         self, answer: Program, far: Sequence[tuple[float, dict, np.ndarray | None]],
         sizes: Mapping[str, int], doubted: float = 1.0,
     ) -> None:  # fmt: skip
-        self.wrong = self.count = self.tails = 0
+        self.wrong = self.count = self.sound = self.tails = 0
+        branches = [prepare(unparse(one)) for one in _branches(answer)]
         self.lost: list[float] = []
         rounded: Program | None = None
         for size, point, exact in far:
@@ -542,6 +548,7 @@ class Kept:
             self.wrong += lost
             if not lost:
                 self.count += 1
+                self.sound += all(np.isfinite(evaluate(b, point, sizes)).all() for b in branches)
                 self.tails += int(((got != 0) & (abs(got) < _TAIL)).sum())
 
 
@@ -574,6 +581,13 @@ def _operations(answer: Program) -> list[Any]:
              if type(one) in (n.Subscript, n.Compare)]  # fmt: skip
     whole = {id(part) for one in exact for part in n.walk(one)}
     return [one for one in nodes if type(one) in (n.Binary, n.Call) and id(one) not in whole]
+
+
+def _branches(answer: Program) -> list[Any]:
+    """What an answer's ``where`` choose from."""
+    calls = [one for one in n.walk(answer.checked.module) if type(one) is n.Call]
+    return [arg for one in calls if type(one.func) is n.Name and one.func.id == "where"
+            for arg in one.args[1:] if type(arg) is not n.Number]  # fmt: skip
 
 
 def _overflows(

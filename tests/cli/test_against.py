@@ -64,10 +64,18 @@ HIDDEN = [
     ("sum(x^2)", "1e-9,0", "2*x", "2*x + outer(x, x) @ x"),
     ("exp(-x/l)", "1e-9 --l 1e-9 --wrt x", "-exp(-x/l)/l", "-exp(-x/l)/l*(1 + (x > 2*l)/10)"),
     ("exp(-x/1e-9)", "1e-9", "-exp(-x/1e-9)/1e-9", "-exp(-x/1e-9)/1e-9*(1 + (x < 4e-10))"),
+    *(("tanh(x/0.01)", at, "(1 - tanh(x/0.01)^2)/0.01",
+       f"(1 - tanh(x/0.01)^2)/0.01*(1 + (abs(x) > {edge})/9)")
+      for at in ("1e-9", "-1e-12") for edge in (2e-5, 5e-3)),
     ("exp(-1e6*x)", "1e-6", "-1e6*exp(-1e6*x)", "-1e6*exp(-1e6*x)*(1 + (x > 6e-6))"),
     ("trace(x @ x)", "2,0;0,2", "2*x.T", "2*x.T + relu(x - 9)"),
     ("(x*x).real", "1+2j", "2*x.conj()", "2*x.conj() + x.imag - 2"),
 ]  # fmt: skip
+
+
+def test_sizes_that_were_tried_are_told(cli):
+    said = cli("check", "sum(A*A)", "--A", "1,2;3,-4", "--against", "2*A").out
+    assert "farther, all of shape 2x2\n" in said  # what is wrong of 3x3 alone is not seen
 
 
 @family("text, point, right, wrong", HIDDEN)
@@ -92,6 +100,13 @@ SIGNED = [
     ("abs(x)", "--x 2", {"x": "x/x"}), ("relu(x)^2", "--x 2", {"x": "2*x"}),
     ("sum(x*abs(x))", "--x 1,1e9,2", {"x": "2*x"}), ("x^0.5*y", "--x 4 --y 1", {"x": "y/2/x^0.5"}),
 ]  # fmt: skip
+
+
+@family("at, edge", [("1e-12", "x < -3e-12"), ("-1e-9", "x > 5e-9"), ("1e-9", "x < -1e-9")])
+def test_sizes_beside_a_tiny_value_are_tried_with_the_other_sign(cli, at, edge):
+    slope = f"(1 - tanh(x/{at})^2)/{at}"
+    said = cli("check", f"tanh(x/{at})", "--x", at, "--against", f"{slope}*(1 + ({edge})/9)").out
+    assert "where x has the sign given" in said and "  not where x = " in said
 
 
 @family("text, point, given", SIGNED)

@@ -7,6 +7,7 @@ import pytest
 
 from gradcli import func, tensor
 from gradcli.language.runtime.run import prepare
+from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.simplify.choice_trees import by_cases
@@ -208,3 +209,21 @@ def test_truths_of_numbers_add_up_as_in_python_those_of_arrays_do_not(
     counted = "where(x > 0, where(x > 1, 2, 1), 0)"
     either = "where(logical_or(x > 0, x > 1), 1, 0)"
     assert found == (either if text or shape != "scalar" else counted)
+
+
+@family("text, shape, short", [
+    ("where(not (x > y), x**2, y)", "scalar", "where(x <= y, 2*x, 0)"),
+    ("where(x > y and not x > 0 or y > 1, x**2, y)", "scalar",
+     "where(logical_or(logical_and(x > y, x <= 0), y > 1), 2*x, 0)"),
+    ("sum(where(~(x > y), x**2, y))", "vector:n", "where(x <= y, 2*x, 0)"),
+    ("sum(where(~((x > y) & (x != 0)), x**2, 3*x))", "vector:n",
+     "where(logical_not(logical_and(x > y, x != 0)), 2*x, 3)"),
+])  # fmt: skip
+def test_conditions_negated_and_joined(text: str, shape: str, short: str) -> None:
+    assert diff(text, "x", declared={"x": shape, "y": shape}).text == short
+
+
+@family("text", ["where(not x, x**2, 1)", "where(x > 0 and y, x, 1)", "sum(where(~x, x, 1))"])
+def test_what_is_no_condition_is_not_negated(text: str) -> None:
+    with pytest.raises(Fault, match="has no closed form yet"):
+        diff(text, "x")

@@ -57,7 +57,10 @@ def _tried(found: Finding) -> str:
         return ""
     counts = zip((found.nearby, found.farther), ("nearby", "farther"), strict=True)
     said = [f"at {same} of {tried} {where}" for (same, tried), where in counts if tried]
-    return f" and {', '.join(said)}" if said else "; no other point could be tried"
+    if not said:
+        return "; no other point could be tried"
+    size = "x".join(map(str, found.right.shape))
+    return f" and {', '.join(said)}{f', all of shape {size}' if size else ''}"
 
 
 def _elsewhere(found: Finding, show: Callable[[Any], str]) -> str:

@@ -97,6 +97,9 @@ _FARTHER = [
 """Many domains have some of these."""
 _MULTIPLES = (-1, 4, 0.25, 12)
 """Near these multiples of the given values: exp(-x/1e-9) is flat at points of ordinary sizes."""
+_ORDINARY, _APART, _MOST_STEPS = 1e3, 12.0, 8
+"""Up to where, and down to its inverse, sizes are ordinary; how far steps from others to those are
+apart, and how many there are at most."""
 _SIDES = ("given", "other")
 
 
@@ -115,8 +118,27 @@ def _farther(
     known = _wide(job, moved)
     for factor in _MULTIPLES:
         yield {name: _near(factor * x, rng) for name, x in known.items()}
+    for factor in _steps_to_ordinary(known.values()):
+        yield {name: _near(_nearer_to_1(x, factor), rng) for name, x in known.items()}
     for way in (*_FARTHER, *beside):
         yield {name: way.value(x, rng) for name, x in known.items()}
+
+
+def _steps_to_ordinary(values: Iterable[Any]) -> Iterator[float]:
+    """Factors that lead from a tiny or huge given value to ordinary sizes, and to both sides of
+    that with the other sign."""
+    sizes = np.concatenate([np.abs(x[x != 0]).ravel() for x in values])
+    ratio = max(sizes.max(initial=1.0), 1 / max(sizes.min(initial=1.0), 1 / HUGE))
+    if ratio > _ORDINARY:
+        yield from (-1 / 4, -4.0, -_APART)
+        yield from (_APART**k for k in range(1, _MOST_STEPS + 1) if _APART**k < ratio)
+
+
+def _nearer_to_1(x: Any, factor: float) -> Any:
+    """``x``, entries that are smaller or larger than 1 by more than a factor nearer by that."""
+    size, by = np.abs(x), abs(factor)
+    moved = np.where(size * by < 1, x * by, np.where(size > by, x / by, x))
+    return np.sign(factor) * moved
 
 
 def _steps_beside(levels: Sequence[float]) -> Iterator[tuple[float, float]]:
@@ -125,10 +147,9 @@ def _steps_beside(levels: Sequence[float]) -> Iterator[tuple[float, float]]:
     small = [level for level in levels if level <= 1][:MOST_LEVELS]
     known = [0.0, *sorted(levels), np.inf]
     for level in (*large, *small):
-        step, at = max(1.0, FINEST * level), known.index(level)
+        step, at = max(1.0, FINEST * level) if level > 1 else level, known.index(level)
         yield level, -min(step, (level - known[at - 1]) / 2)
-        if level > 1 or known[at + 1] <= 1:  # points of ordinary size are above small ones
-            yield level, min(step, (known[at + 1] - level) / 2)
+        yield level, min(step, (known[at + 1] - level) / 2)
         if known[at + 1] > 4 * level > 4:  # what begins at a large one may be too small beside it
             yield level, level
         if level > 1 and known[at + 1] == np.inf:

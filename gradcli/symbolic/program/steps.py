@@ -300,6 +300,11 @@ class _Flattening:
             return "long_sum", terms, {}, times
         if kind is n.Unary and node.op in "+-":
             return ("neg" if node.op == "-" else "alias"), [node.operand], {}, None
+        if kind is n.Unary and _is_truth(node.operand):
+            return "logical_not", [node.operand], {}, None
+        if kind is n.BoolOp and all(map(_is_truth, node.values)):
+            first = node.values[0] if len(node.values) == 2 else n.BoolOp(node.op, node.values[:-1])
+            return f"logical_{node.op}", [first, node.values[-1]], {}, None
         if kind is n.Compare and all(op in COMPARISON for op in node.ops):
             return "chain", [node.left, *node.rights], {}, [COMPARISON[op] for op in node.ops]
         if kind is n.Attribute:
@@ -587,3 +592,10 @@ class _Flattening:
 
 def _is_number(node: n.Node) -> bool:
     return isinstance(node.operand if isinstance(node, n.Unary) else node, n.Number)
+
+
+def _is_truth(node: n.Node) -> bool:
+    """Whether a node is a condition: what ``not`` and ``~`` of others give is no 0 or 1."""
+    negated = isinstance(node, n.Unary) and node.op in ("not", "~")
+    joined = isinstance(node, n.Binary) and node.op in "&|"
+    return negated or joined or isinstance(node, n.Compare | n.BoolOp)
