@@ -264,6 +264,21 @@ def test_a_plain_target_of_each_write(write):
     same(vmap(made_of_x)(rows), np.stack([f(row).numpy() for row in rows]))
 
 
+@pytest.mark.parametrize("parts", [lambda b: b.split(1), lambda b: b.unbind()])
+def test_a_constant_is_written_to_beside_views_that_came_together(parts):
+    def f(x, written=lambda b, views: b):
+        b = torch.ones(3) * 2
+        views = parts(b)
+        target = written(b, views)
+        target *= x[: len(target.reshape(-1))] + 1
+        return (b * b).sum()
+
+    for second in (hessian(f), jacrev(grad(f)), jacfwd(jacfwd(f))):
+        same(second(point()), 8 * np.eye(3))
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        hessian(lambda x: f(x, lambda b, views: views[1].view(1)))(point())
+
+
 class Holder(torch.nn.Module):
     def __init__(self):
         super().__init__()
