@@ -209,9 +209,13 @@ def leave(was: Any, left: bool = True) -> None:
 def show_written(value: Any) -> None:
     """After a write to a batch that a write made of what was none: write to the memory that it had,
     which others may see, the first of its values, for they are all the same."""
-    for batch, was in getattr(value.aliases, "shown", ()):
-        # An expanded view has the memory of its base, which is written to itself.
-        if not share_memory(bottom(was).own_array()):
+    held = getattr(value.aliases, "shown", ())
+    whole = {id(bottom(was)) for _, was in held}
+    for batch, was in held:
+        # A view has the memory of its base, which is written to itself; so has an expanded one.
+        tensor = bottom(was)
+        base = tensor.meta and tensor.meta.base
+        if id(base) not in whole and not share_memory(tensor.own_array()):
             leave(was, False)
             with enable_grad():
                 store(was, batch.content[0])

@@ -286,7 +286,7 @@ def _is_watched(node: Any, ends: Sequence[Any]) -> bool:
     """Whether a node has hooks for a pass to ``ends``. Raises RuntimeFault (E0412) for those of
     which gradients with tangents are not known."""
     extra = node.extra
-    if extra is None:
+    if extra is None or node.origin is None:  # a view made under no_grad: no pass gets there
         return False
     if extra.post_hooks and not node.leaf:
         refuse_node_hook()
@@ -432,7 +432,10 @@ def gradients(
     ends = [bottom(as_value(t)) for t in inputs]
     roots = [t.edge for t in map(bottom, outputs) if t.edge is not None]
     behind = collect(roots)
-    reached = [end.edge in behind and not is_around(end.edge, roots) for end in ends]
+    reached = [
+        end.edge in behind and end.edge.origin is not None and not is_around(end.edge, roots)
+        for end in ends
+    ]
     for i, (out, weight) in enumerate(zip(outputs, weights, strict=True)):
         if not isinstance(out, GradientEdge) and not out.requires_grad:
             raise no_history(i)

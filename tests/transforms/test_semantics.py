@@ -702,6 +702,23 @@ def test_gradients_in_a_dual_level_have_tangents(create_graph, tangent_of):
         near(forward_ad.unpack_dual(found).tangent, 6 * X * tangent_of(X))
 
 
+def test_no_gradient_reaches_a_view_that_was_made_under_no_grad():
+    def f(x, **options):
+        v = x * 2
+        with torch.no_grad():
+            w = v[:2]
+        w.register_hook(lambda g: g * 3)
+        (g,) = torch.autograd.grad((w.sin() * v[:2]).sum(), w, create_graph=True, **options)
+        return (v**3).sum() if g is None else (g * v[1]).sum() + (v**3).sum()
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    for transform in (grad, jacrev, hessian, lambda f: jacrev(grad(f))):
+        with pytest.raises(RuntimeError, match="not have been used"):
+            transform(f)(x)
+    for options in ({"allow_unused": True}, {"materialize_grads": True}):
+        assert torch.equal(hessian(lambda x, o=options: f(x, **o))(x), torch.diag(48 * x))
+
+
 def test_a_hook_of_a_plain_tensor_is_shown_the_tangent_of_its_gradient():
     def f(x, y):
         h = y.sin()

@@ -16,7 +16,7 @@ import pytest
 import gradcli as torch
 import gradcli.autograd.forward_ad as fwad
 from gradcli.autograd import functional
-from gradcli.func import functionalize, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from gradcli.func import functionalize, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from tests.support.families import family
 from tests.transforms import random_writes
 
@@ -262,6 +262,41 @@ def test_a_plain_target_of_each_write(write):
 
     rows = torch.stack([x, x * 0.5])
     same(vmap(made_of_x)(rows), np.stack([f(row).numpy() for row in rows]))
+
+
+@pytest.mark.parametrize("parts", [lambda b: b.split(1), lambda b: b.unbind()])
+def test_a_constant_is_written_to_beside_views_that_came_together(parts):
+    def f(x, written=lambda b, views: b):
+        b = torch.ones(3) * 2
+        views = parts(b)
+        target = written(b, views)
+        target *= x[: len(target.reshape(-1))] + 1
+        return (b * b).sum()
+
+    for second in (hessian(f), jacrev(grad(f)), jacfwd(jacfwd(f))):
+        same(second(point()), 8 * np.eye(3))
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        hessian(lambda x: f(x, lambda b, views: views[1].view(1)))(point())
+
+
+@family("write", [
+    lambda v, w, x: w[0].copy_(x[1] * x[2]), lambda v, w, x: v.mul_(x),
+    lambda v, w, x: v.__setitem__(0, v[0] * x[1]), lambda v, w, x: w[1].mul_(w[2]),
+])  # fmt: skip
+def test_tangents_follow_writes_to_views_that_came_together(write):
+    def f(x):
+        v = x * 2
+        parts = v.unbind()
+        write(v, parts, x)
+        return v * v * parts[0]
+
+    x, t = point().double(), T.double()
+    want = (f(x + 1e-6 * t) - f(x - 1e-6 * t)) / 2e-6
+    same(jvp(f, (x,), (t,))[1], want)
+    value, push = linearize(f, x)
+    same(value, f(x))
+    same(push(t), want)
+    same(vmap(lambda row: linearize(f, row)[1](t))(torch.stack([x, x])), torch.stack([want, want]))
 
 
 class Holder(torch.nn.Module):

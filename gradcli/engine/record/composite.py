@@ -313,10 +313,11 @@ def _as_number(value: Any, inputs: list[Any]) -> Any:
 
 
 def one_of_several(value: Any, name: str) -> Any:
-    """``value``, a view that came with others: it shows as ``name`` and refuses writes in place."""
-    for part, _ in parts_of(value):
-        if part.meta is not None and part.meta.base is not None:
-            part.meta.made = part.meta.made or "several"
+    """``value``, a view that came with others: it shows as ``name`` and refuses writes in place
+    that are recorded. Its tangent, which ``linearize`` records, follows them."""
+    meta = getattr(bottom(value), "meta", None)
+    if meta is not None and meta.base is not None:
+        meta.made = meta.made or "several"
     return called(value, name)
 
 
