@@ -194,7 +194,8 @@ def pull_back(
             real_only(out.dtype)
     tangents = any(not v.batch for o in (*outputs, *cotangents) for v in operands_of(o))
     pull: Callable = _by_hooks if tangents else _pull_back
-    found = pull(outputs, leaves, cotangents, create_graph)
+    with enable_grad() if create_graph else no_grad():
+        found = pull(outputs, leaves, cotangents, create_graph)
     zeros = OPERATORS["zeros_like"]
     return [zeros(x.detach()) if g is None else g for g, x in zip(found, leaves, strict=True)]
 

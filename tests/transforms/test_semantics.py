@@ -719,6 +719,22 @@ def test_no_gradient_reaches_a_view_that_was_made_under_no_grad():
         assert torch.equal(hessian(lambda x, o=options: f(x, **o))(x), torch.diag(48 * x))
 
 
+@pytest.mark.parametrize("outer", ["forward-mode", "reverse-mode"])
+def test_a_pass_where_nothing_is_recorded_keeps_the_graph_of_its_cotangent(outer):
+    def f(x):
+        v = x.detach().clone().requires_grad_()
+        with torch.no_grad():
+            with torch.enable_grad():
+                s = (v * v * x).sum()
+            (g,) = torch.autograd.grad(s, v, create_graph=True, grad_outputs=s)
+        return g.sum()
+
+    x = torch.tensor([0.3, 0.7])
+    found = torch.autograd.functional.hessian(f, x, vectorize=True, outer_jacobian_strategy=outer)
+    half = torch.outer(x, x * x)
+    near(found, 2 * (half + half.T))
+
+
 def test_a_hook_of_a_plain_tensor_is_shown_the_tangent_of_its_gradient():
     def f(x, y):
         h = y.sin()
