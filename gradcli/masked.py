@@ -66,17 +66,17 @@ _greatest = partial(_least, name="amin")
 
 
 def _reduction(
-    name: str, function: Callable, identity: Callable, what: str, ordered: bool = False
+    name: str, function: Callable, identity: Callable, what: str, cast: str = "result"
 ) -> Callable:
-    """Of ``ordered`` numbers the result is cast to the dtype, of others the input."""
+    """``cast`` says what is cast to the dtype: the "input", the "result", or both."""
 
     def reduction(
         input: Asked, dim: Any = None, *, keepdim: Any = False, dtype: Any = None, mask: Mask = None
     ) -> Any:
         none = None if mask is None else identity(input)
-        filled = _filled(input, mask, none, None if ordered else dtype)
+        filled = _filled(input, mask, none, dtype if "input" in cast else None)
         found = function(filled, normal_dims(dim, len(input.shape)), bool(keepdim))
-        return found.to(dtype) if ordered and dtype is not None else found
+        return found.to(dtype) if "result" in cast and dtype is not None else found
 
     return named(reduction, name, f"{what} of the entries that count.")
 
@@ -88,10 +88,10 @@ def _product(input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     return input if input.dtype.kind > 1 else input.to(dtypes.int64)
 
 
-sum = _reduction("sum", _O["sum"], lambda _: 0, "The sum")
-prod = _reduction("prod", _product, lambda _: 1, "The product")
-amax = _reduction("amax", reductions.amax, _least, "The largest", ordered=True)
-amin = _reduction("amin", reductions.amin, _greatest, "The smallest", ordered=True)
+sum = _reduction("sum", _O["sum"], lambda _: 0, "The sum", cast="input result")
+prod = _reduction("prod", _product, lambda _: 1, "The product", cast="input")
+amax = _reduction("amax", reductions.amax, _least, "The largest")
+amin = _reduction("amin", reductions.amin, _greatest, "The smallest")
 
 
 def _place(name: str, identity: Callable, what: str) -> Callable:

@@ -385,6 +385,15 @@ def test_a_whole_number_is_of_the_dtype_of_the_tensor_before_its_bits_count():
     assert gradcli.bitwise_right_shift(one, many // 5).tolist() == [125, 251, 0]
 
 
+def test_a_masked_sum_is_in_the_dtype_that_is_asked_for():
+    numbers = gradcli.tensor([100, 100, 7], dtype=gradcli.int8)
+    mask = gradcli.tensor([True, True, False])
+    for dtype, want in ((gradcli.int8, -56), (gradcli.bool, True), (gradcli.int32, 200)):
+        found = gradcli.masked.sum(numbers, dtype=dtype, mask=mask)
+        assert (found.dtype, found.item()) == (dtype, want)
+    assert gradcli.masked.sum(numbers, mask=mask).item() == 200
+
+
 def test_complex_numbers_make_no_real_norm_and_no_real_curve():
     with pytest.raises(RuntimeError, match="dtype should be complex for complex inputs"):
         gradcli.masked.norm(gradcli.tensor([3 + 4j]), dtype=gradcli.float64)
