@@ -16,11 +16,11 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import zeros
 from gradcli.engine.record.arguments import Anything, Asked, Operand
 from gradcli.engine.record.composite import (
+    bottom,
     by_element,
     called,
     of_its_own,
     of_no_batch,
-    parts_of,
     reshaped,
     rowwise,
 )
@@ -116,7 +116,7 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 
 
 def _unsafe(pieces: tuple, name: str = "UnsafeSplitBackward0") -> tuple:
-    for part, _ in (found for piece in pieces for found in parts_of(piece)):
+    for part in map(bottom, pieces):  # tangents that linearize records follow writes
         of_its_own(part).meta, node = None, part.edge and part.edge.origin
         if node is None:  # nothing is recorded
             part.edge = None

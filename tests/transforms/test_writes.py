@@ -283,10 +283,11 @@ def test_a_constant_is_written_to_beside_views_that_came_together(parts):
     lambda v, w, x: w[0].copy_(x[1] * x[2]), lambda v, w, x: v.mul_(x),
     lambda v, w, x: v.__setitem__(0, v[0] * x[1]), lambda v, w, x: w[1].mul_(w[2]),
 ])  # fmt: skip
-def test_tangents_follow_writes_to_views_that_came_together(write):
+@pytest.mark.parametrize("cut", [lambda v: v.unbind(), lambda v: torch.unsafe_chunk(v, 3)])
+def test_tangents_follow_writes_to_views_that_came_together(write, cut):
     def f(x):
         v = x * 2
-        parts = v.unbind()
+        parts = cut(v)
         write(v, parts, x)
         return v * v * parts[0]
 
@@ -297,6 +298,9 @@ def test_tangents_follow_writes_to_views_that_came_together(write):
     same(value, f(x))
     same(push(t), want)
     same(vmap(lambda row: linearize(f, row)[1](t))(torch.stack([x, x])), torch.stack([want, want]))
+    slopes = jacfwd(f)
+    want = (slopes(x + 1e-6 * t) - slopes(x - 1e-6 * t)) / 2e-6
+    same(jvp(slopes, (x,), (t,))[1], want)
 
 
 class Holder(torch.nn.Module):
