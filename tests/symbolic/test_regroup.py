@@ -102,6 +102,12 @@ def test_an_inverse_of_a_product_is_right_past_its_factors() -> None:
         assert result.evaluate(**given)[0, 1] == pytest.approx(float(slope), rel=1e-6, abs=1e-8)
 
 
+def test_the_sum_of_shares_is_1() -> None:
+    declared = {"A": "matrix:n,m", "x": "vector:m"}
+    found = diff("sum(softmax(A @ x)*log_softmax(A @ x))", "A", order=2, declared=declared)
+    assert "sum(" not in found.text.replace("einsum(", "")
+
+
 def test_a_comparison_keeps_its_shape() -> None:
     """In ``x + s < x + 1`` the vector may not cancel: the choice has an entry for each of its."""
     result = diff("min(x + s, x + 1)", "s", declared={"x": "vector:n", "s": "scalar"})

@@ -272,6 +272,9 @@ def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
     known = condition.number()
     if known is not None:
         return v.number(int((known != 0) == holds))
+    sole = v.sole(condition)
+    if sole is not None and sole[0].name == "logical_not":
+        return indicator(v.place(sole[0].args[0], sole[1]), not holds)
     if all(b.kind == "entry" or b.name == "where" for m in condition.terms for b, _, _ in m):
         return condition if holds else v.add(v.UNIT, v.scale(condition, -1))
     labels = tuple(condition.free())

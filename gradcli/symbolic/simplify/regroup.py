@@ -305,6 +305,18 @@ def logs_of_shares(t: v.Tensor) -> v.Tensor:
     return t if found == t else _shares_summed(found)
 
 
+def shares_summed(t: v.Tensor) -> v.Tensor:
+    """All multiplied out, with 1 for the sum of shares."""
+
+    def change(b: v.Base) -> v.Tensor | None:
+        if b.kind != "sum" or b.dims or len(b.args[0].terms) != 1:
+            return None
+        found = _shares_summed(b.args[0])
+        return None if found == b.args[0] else found
+
+    return replaced(_shares_summed(opened(t)), change)
+
+
 @in_each_term
 def _shares_summed(m: v.Monomial, c: Any) -> v.Tensor:
     factors = list(m)

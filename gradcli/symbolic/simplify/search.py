@@ -48,6 +48,7 @@ from gradcli.symbolic.simplify.regroup import (
     logs_of_shares,
     products_joined,
     products_opened,
+    shares_summed,
     sums_shared,
 )
 from gradcli.symbolic.simplify.relations import (
@@ -146,6 +147,7 @@ class _Search:
         lasting = []
         if self._named(self.t) is self.shares and self.shares is not None:
             lasting = [self.shares, _tried(lifted, self.shares)]
+            lasting.append(_tried(lambda t: lifted(shares_summed(t)), self.shares))
         for rule in (exponents_below, over_expm1, erfcx_below):
             if rule.operators <= self.calls:
                 lasting += [_tried(rule, t) for t in [*given.values(), *filter(None, lasting)]]

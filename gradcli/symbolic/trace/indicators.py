@@ -40,13 +40,14 @@ def _taken(t: v.Tensor, where: v.Tensor) -> v.Tensor:
 
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
-"""The comparison that holds where another does not: logic, said nowhere else."""
+"""The comparison that holds where another does not, of two numbers that can be compared."""
 
 
 @operation("logical_not")
 def logical_not(x: Symbol) -> Symbol:
-    """The opposite comparison, of two numbers that can be compared: rules say ``not x <= 0``."""
-    sole = v.sole(x.tensor)
+    """The opposite comparison in a rule, which says ``not x <= 0``; what a program negates stays as
+    it is: at NaN ``not x > 0`` holds, and ``x <= 0`` does not."""
+    sole = v.sole(x.tensor) if in_a_rule() else None
     if sole is None or sole[2] != 1 or sole[0].name not in _OPPOSITE:
         return call("logical_not", [x])
     base, places, _ = sole

@@ -23,7 +23,8 @@ def reshape(x: Symbol, shape: Any = ()) -> Symbol:
     given = listed(shape)
     x = apart(x)
     have = [a for a in x.axes if a is not None]
-    ones = [isinstance(entry, int) and entry == 1 for entry in given]
+    one = (1,) if have else (1, -1)
+    ones = [isinstance(entry, int) and entry in one for entry in given]
     asked = [
         None if isinstance(entry, int) and entry == -1 else dimension_of(entry)
         for entry, one in zip(given, ones, strict=True) if not one
