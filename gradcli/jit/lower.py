@@ -33,7 +33,7 @@ from gradcli.jit.specs import UNSET, PyNumber, is_narrow, joined_type, optional,
 from gradcli.jit.trace import NO_RANDOM
 from gradcli.jit.values import TENSOR_READ, Closure, Frame, Lost, Region, Values, is_dynamic
 from gradcli.language.compile.resolve import Checked
-from gradcli.language.names import attributes
+from gradcli.language.names import attributes, builtins
 from gradcli.language.names import table as names
 from gradcli.language.names.context_managers import SWITCHES
 from gradcli.language.syntax import nodes as n
@@ -42,7 +42,7 @@ MOST_STATEMENTS = 20_000
 """Statements lowered, those of functions and of both sides of a branch each time."""
 DEEPEST = 18
 """Loops and branches inside each other: CPython takes 20."""
-_SIGNS: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_SIGNS: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": builtins.invert}
 
 Lowering = Generator[Any, Any, Any]
 

@@ -511,7 +511,9 @@ class Lowerer:
     def Unary(self, node: n.Unary) -> Lowering:
         """``-a``, ``+a`` and ``not a``: inline, as nothing grows."""
         (operand,) = yield from self.sequence((node.operand,))
-        op = {"-": ast.USub, "+": ast.UAdd, "~": ast.Invert, "not": ast.Not}[node.op]()
+        if node.op == "~":
+            return Value(self.call("h_invert", operand.code), operand.depth + 1)
+        op = {"-": ast.USub, "+": ast.UAdd, "not": ast.Not}[node.op]()
         inexact = operand.inexact and node.op != "not"
         bits = operand.bits if node.op != "not" else 0
         return Value(ast.UnaryOp(op, operand.code), operand.depth + 1, inexact, bits)
@@ -1432,7 +1434,7 @@ _ALLOWED = _SLOTTED | frozenset(
      ast.GeneratorExp, ast.Yield, ast.Try, ast.ExceptHandler, ast.Delete, ast.Nonlocal)
 )  # fmt: skip
 _SIGNS = frozenset(
-    (ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Not, ast.USub, ast.UAdd, ast.Invert,
+    (ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Not, ast.USub, ast.UAdd,
      *map(type, (*OPERATORS.values(), *COMPARISONS.values())))
 )  # fmt: skip
 

@@ -110,8 +110,10 @@ def multiply(a: Any, b: Any) -> Any:
     for many, times in ((a, b), (b, a)):
         if not isinstance(many, list | tuple | str):
             continue
-        if _is_number(times):
+        if _is_number(times) and times.dtype is not dtypes.bool_:
             return multiply(many, number(times))
+        if _is_number(times):
+            raise bad_type(f"cannot repeat {a_value(many)} by a truth", help="write x*int(a > 0)")
         if isinstance(times, int):
             check_length(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
     return a * b
@@ -141,6 +143,13 @@ def modulo(a: Any, b: Any) -> Any:
 
         return texts.percent(a, b)
     return a % b
+
+
+def invert(a: Any) -> Any:
+    """``~a``. Raises TypeFault (E0303) for a truth of Python's: both -1 and -2 hold."""
+    if a.__class__ is bool:
+        raise bad_type(f"~{a} is {~int(a)}, which holds as a truth", help="write not x, or x == 0")
+    return ~a
 
 
 def shift_left(a: Any, b: Any) -> Any:
@@ -465,7 +474,8 @@ TABLE: dict[str, Any] = {
     "round": _rounded, "any": _every("any", any), "all": _every("all", all),
     "float": lambda value=0.0: _float(value),
     "int": lambda value=0: bounded(int(_number_text(value))),
-    "bool": lambda value=False: bool(value), "sorted": _sorted, "pow": lambda a, b: power(a, b),
+    "bool": lambda value=False: bool(value), "sorted": _sorted,
+    "pow": lambda base, exp, mod=None: power(base, exp) if mod is None else pow(base, exp, mod),
     "enumerate": lambda values, start=0: Lazy(
         "enumerate", enumerate(iterate(values), start), (values,)),
     "zip": lambda *values, strict=False: Lazy(

@@ -322,25 +322,34 @@ def math(names: Mapping[str, Any]) -> Namespace:
     )
     known = {**methods.COMPOSED, **names}
     table = {name: known[name] for name in wanted.split()}
-    for name in ("floor", "ceil", "trunc"):
-        table[name] = _whole(names[name], getattr(python, name))
-    table.update(tau=python.tau, fabs=known["abs"], degrees=known["rad2deg"],
-                 radians=known["deg2rad"], prod=named(_product, "prod"),
-                 fsum=named(_exact_sum, "fsum"))  # fmt: skip
+    for name in ("floor", "ceil", "trunc", "pow"):
+        table[name] = _of_numbers(names[name], getattr(python, name))
+    table.update(tau=python.tau, fabs=_of_numbers(Tensor.abs, python.fabs),  # type: ignore[attr-defined]
+                 degrees=known["rad2deg"], radians=known["deg2rad"], prod=named(_product, "prod"),
+                 fsum=named(_exact_sum, "fsum"), log=named(_logarithm, "log"))  # fmt: skip
     for name in ("gcd", "lcm", "factorial", "comb", "isclose"):
         table[name] = _counting(getattr(python, name))
     return Namespace(table, {})
 
 
-def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
-    """A rounding that makes whole numbers of floats, as Python's do."""
+def _of_numbers(of_tensors: Any, of_numbers: Callable) -> Callable:
+    """Python's own function of numbers, where an operator makes others of them: whole ones, say."""
 
-    def call(x: Any) -> Any:
-        if x.__class__ is not float:
-            x = builtins.number(x)
-        return of_numbers(x) if x.__class__ in (float, int, bool) else of_tensors(x)
+    def call(*args: Any) -> Any:
+        if {*map(type, args)} != {float}:
+            args = (*map(builtins.number, args),)
+        numbers = {*map(type, args)} <= {float, int, bool}
+        return of_numbers(*args) if numbers else of_tensors(*args)
 
     return named(call, of_numbers.__name__)
+
+
+_log = argument_checks.with_checks(OPERATORS["log"])
+
+
+def _logarithm(x: Any, base: Any = None, /) -> Any:
+    """``math.log``: natural, or to a base."""
+    return _log(x) if base is None else _log(x) / _log(base)
 
 
 def _product(values: Any, /, *, start: Any = 1) -> Any:

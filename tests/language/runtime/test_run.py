@@ -401,6 +401,7 @@ def test_in_place_on_tensors_and_no_grad():
         ("x = 'a' + 1\n", "E0303", "'a' + 1"),
         ("x = 2.5 << 1\n", "E0303", "2.5 << 1"),
         ("x = (1/2) >> 1\n", "E0303", "(1/2) >> 1"),
+        ("x = ~(1 > 0)\n", "E0303", "~(1 > 0)"),
         ("return 3\n", "E0160", "return 3"),
         ("break\n", "E0161", "break"),
         ("with ones(3): pass\n", "E0164", "ones(3)"),

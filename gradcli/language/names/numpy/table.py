@@ -45,7 +45,7 @@ OTHERS = _functions(np, """
     cumprod sort argsort reshape ravel transpose squeeze expand_dims concatenate stack hstack
     vstack dot trace flip unique allclose isclose array_equal nonzero ptp count_nonzero zeros_like
     append roll polyval ones_like triu tril argwhere average real imag atleast_1d atleast_2d
-    atleast_3d
+    atleast_3d ix_
 """)  # fmt: skip
 """Functions whose results are no larger than all their arguments, or twice that."""
 
