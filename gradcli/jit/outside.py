@@ -79,6 +79,7 @@ _HOLDING = ("func", "args", "keywords", "fget", "__func__", "__dict__", "start",
 _HEAP, _FINAL = 1 << 9, 1 << 8  # flags of a class: it was made at run time, nobody may change it
 _ITEM, _ABSENT = "{of}[{name!r}] is {held}", "{name!r} not in {of}"
 _ATTRIBUTE, _CALL = "{of}.{name} is {held}", "{of}({name!r}) is {held}"
+_EQUAL = "{of} == {held}"
 """Tests whether what was read stands there still."""
 _NUMBERS = (float, int, bool, str, bytes, complex, types.NoneType)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -230,19 +231,18 @@ class Outside:
             if name in held_by and (id(scope), name) not in self.read:
                 held = held_by[name]
                 self.read[id(scope), name] = _ITEM, held_by, held
-                if isinstance(held, types.ModuleType):
-                    look = _lasts(held.__name__)
-                else:  # a user's function may say the module of what it wraps
-                    of = getattr(held, "__globals__", {}).get("__name__")
-                    homes = getattr(held, "__module__", None) or "gradcli", of or "gradcli"
-                    look = isinstance(held, _WRAPPING) or not all(map(_lasts, homes))
-                if look or isinstance(held, type) or id(held) in _TEXTS:
-                    self._note(held)
-                if name == "forward" and isinstance(held, types.FunctionType):
-                    says = held.__code__.co_names
-                    if "F" in says:  # a layer calls functional's functions by their names
-                        self._words.update(says)
-                        self._note(held.__globals__["F"])
+                self._note_other(held)
+
+    def _note_other(self, held: Any) -> None:
+        """Look into what may stand in the place of a function of the library's."""
+        if isinstance(held, types.ModuleType):
+            look = _lasts(held.__name__)
+        else:  # a user's function may say the module of what it wraps
+            of = getattr(held, "__globals__", {}).get("__name__")
+            homes = getattr(held, "__module__", None) or "gradcli", of or "gradcli"
+            look = isinstance(held, _WRAPPING) or not all(map(_lasts, homes))
+        if look or isinstance(held, type) or id(held) in _TEXTS:
+            self._note(held)
 
     def _note(self, held: Any) -> None:
         """Look at what a variable holds; a class that is found by its name may be called."""
@@ -293,10 +293,18 @@ class Outside:
         self.read[id(np), "printoptions"] = _CALL, now, options
 
     def _of_all_modules(self) -> None:
-        """Note the hooks that every module runs, and whether ``cached()`` keeps values."""
-        from gradcli.nn.modules.module import EVERYWHERE  # loaded, where there is one
+        """Note the hooks that every module runs, whether ``cached()`` keeps values, and the functions
+        that the library's layers call by their names."""
+        from gradcli.nn import functional  # loaded, where there is a module
+        from gradcli.nn.modules.module import EVERYWHERE
         from gradcli.nn.utils.parametrize import KEPT
 
+        called = dict(vars(functional))
+        if (id(functional), "") in self.read:
+            return
+        self.read[id(functional), ""] = _EQUAL, vars(functional), called
+        for name in functional.__all__:
+            self._note_other(called.get(name))
         self._stack.append(EVERYWHERE)
         self.read[id(KEPT), "blocks"] = _ATTRIBUTE, KEPT, KEPT.blocks
         if KEPT.blocks:

@@ -475,6 +475,7 @@ def _imported(x):
 
 
 _LINEAR = gradcli.nn.Linear(1, 1, dtype=gradcli.float64)
+_CELL = gradcli.nn.GRUCell(1, 1, dtype=gradcli.float64)
 _BUFFER = gradcli.nn.Buffer(gradcli.ones(1, dtype=gradcli.float64))
 
 
@@ -494,6 +495,7 @@ _BUFFER = gradcli.nn.Buffer(gradcli.ones(1, dtype=gradcli.float64))
         (lambda x: functools.reduce(operator.mul, [x, x]), operator, "mul"),
         (lambda x: _LINEAR(x.reshape(1)).sum(), gradcli.nn.Linear, "forward"),
         (lambda x: _LINEAR(x.reshape(1)).sum(), gradcli.nn.functional, "linear"),
+        (lambda x: _CELL(x.reshape(1), x.reshape(1)).sum(), gradcli.nn.functional, "linear"),
         (lambda x: gradcli.nn.Tanh()(x), gradcli.nn.Tanh, "forward"),
         (lambda x: gradcli.nn.Sigmoid()(x), gradcli.nn.Module, "__call__"),
         (lambda x: gradcli.nn.MSELoss()(x * 3, x), gradcli.nn.MSELoss, "forward"),
