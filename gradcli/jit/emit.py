@@ -20,6 +20,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.tensor.attributes import Size
 from gradcli.jit.blocks import Group, run, schedule
 from gradcli.jit.ir import Instruction, Pack, Program, Value, type_of
+from gradcli.jit.scalars import power
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.operator import Operator
 
@@ -231,6 +232,8 @@ class Emitter:
                 self.scope[name] = getattr(math, name)
             return op.python.format(*words)
         if op.name == "pow":
+            if ins.fails:
+                return f"{self.bind('power', power)}({', '.join(words)})"
             y = ins.args[1]
             if y.__class__ in (int, float) and y in _POWERS:
                 self.scope["sqrt"] = math.sqrt

@@ -309,6 +309,8 @@ class Writer:
     def call(self, name: str, given: list) -> Register:
         args = [self.term(a) for a in given]
         function = self.texts.scope.get(name)
+        if name == "power" and any(kind == "d" for kind, _ in args):  # what raises is not finite
+            function = math.pow
         symbol = getattr(function, "__name__", "")
         if symbol and function is getattr(math, symbol, None) and _of_libm(symbol):
             words = ", ".join(f"double {self.cast(a, 'd')}" for a in args)

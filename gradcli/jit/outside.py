@@ -293,8 +293,8 @@ class Outside:
         self.read[id(np), "printoptions"] = _CALL, now, options
 
     def _of_all_modules(self) -> None:
-        """Note the hooks that every module runs, whether ``cached()`` keeps values, and the functions
-        that the library's layers call by their names."""
+        """Note the hooks that every module runs, whether ``cached()`` keeps values, and the
+        functions that the library's layers call by their names."""
         from gradcli.nn import functional  # loaded, where there is a module
         from gradcli.nn.modules.module import EVERYWHERE
         from gradcli.nn.utils.parametrize import KEPT

@@ -402,6 +402,8 @@ def test_complex_numbers_make_no_real_norm_and_no_real_curve():
             getattr(gradcli.masked, name)(gradcli.tensor([3 + 4j]), 0, dtype=gradcli.float64)
     with pytest.raises(RuntimeError, match="cannot be converted to type float without overflow"):
         F.celu(gradcli.tensor([1.0, -3.0]), 1j)
+    x = gradcli.tensor([1.0, -3.0])
+    assert gradcli.equal(F.celu(x, 0.5 + 0j), F.celu(x, 0.5))
 
 
 def test_a_number_in_a_tensor_is_a_dimension_beside_keepdim():

@@ -432,6 +432,7 @@ def test_the_reason_has_its_place():
         # So do whole numbers that are tensors on another way.
         "n = 1\nfor i in range(40):\n    n = n * 3 if k > 0 else n + k\nn % 7 * k",
         "n = 3 if k > 0 else k\nfor i in range(40):\n    n = n**3 if k > 0 else k\nn % 7 * k",
+        "n = 16\nfor i in range(1):\n    n = n * 1\nif k > 5:\n    n = k\nk * n ** n",
         "n = 2**53 - 1 if k > 0 else k\n(n + 1 + 1 - n) * k",
         "for i in range(int(k) - 9):\n    z = k * i\nz",
         "if k > 99:\n    z = k\nz * z",

@@ -203,7 +203,8 @@ def celu(input: Any, alpha: Number = 1.0, inplace: Any = False) -> Any:
 
 def _elu(input: Any, alpha: float, scale: float, inner: float) -> Any:
     check_floating(input, "elu_cpu", True)
-    input.dtype.entry(alpha)  # an error for a complex one
+    input.dtype.entry(alpha)  # an error for one with an imaginary part
+    alpha, inner = alpha.real, inner.real
     if input.dtype is float16:
         return in_float32(_elu, "EluBackward0", input, alpha, scale, inner)
     bent = input < 0  # at 0 it is straight, as PyTorch's second derivative has it
