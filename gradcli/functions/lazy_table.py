@@ -27,8 +27,8 @@ class LazyTable(Mapping[str, Any]):
         self._made = dict(made)
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = self._make(self._sources[name])
+        if name not in self._made:  # of what two threads make the first stays
+            return self._made.setdefault(name, self._make(self._sources[name]))
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:

@@ -25,6 +25,7 @@ from gradcli.autograd.graph import saved_tensors_hooks
 from gradcli.engine import printing
 from gradcli.engine.grad_mode import current, pushing, pushing_again
 from gradcli.ops import memory_budget
+from gradcli.ops.declaration.infix import put_signs_once
 from gradcli.ops.errors import LimitFault
 from gradcli.transforms.levels import running
 from gradcli.utils.checkpoint import checkpoint
@@ -379,6 +380,33 @@ def test_given_tangents_of_a_level_are_not_kept():
 def test_operators_that_threads_use_first_at_once():
     done = subprocess.run([sys.executable, "-c", _FIRST_USE], capture_output=True, text=True)
     assert not done.returncode, done.stderr
+
+
+def test_what_threads_make_at_its_first_use_is_whole_when_another_finds_it():
+    """Rows of the parser, names of modules, the methods of a class for Python's signs."""
+    from gradcli.language.names import namespaces
+    from gradcli.language.names.table import NAMES
+    from gradcli.language.syntax.parser import Parser, load_tables
+    from gradcli.language.syntax.source import Source
+
+    text = "def f(a, *b):\n    return [c**2 if c < a else -c for c in b]\nf(3, *[1, 2])[0:1]\n"
+    inner = ("linalg", "random")
+    for _ in range(10):
+        parser = Parser(load_tables())
+        together(*[lambda: parser.parse(Source(text), "file")] * THREADS)  # noqa: B023
+        numpy, taken = namespaces.MAKERS["numpy"](NAMES), []
+        together(*[
+            lambda: taken.append((numpy["linalg.solve"], *map(len, map(numpy.below, inner))))  # noqa: B023
+        ] * THREADS)  # fmt: skip
+        assert len(set(taken)) == 1 and len(taken) == THREADS
+        signed = type("Signed", (), {"__slots__": ()})
+
+        def sign():
+            put_signs_once(signed, without=("__ne__",))  # noqa: B023
+            return sorted(vars(signed))  # noqa: B023
+
+        first, *others = together(*[sign] * THREADS)
+        assert others == [first] * (THREADS - 1) and "__xor__" in first and "__ne__" not in first
 
 
 def test_transforms_of_another_thread_change_no_flag():

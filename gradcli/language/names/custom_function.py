@@ -23,10 +23,10 @@ def function_record(words: tuple[str, ...], *methods: Any) -> Any:
     from gradcli.engine.custom_function.function import function_record as record
 
     if FunctionRecord not in CALL:
-        CALL[FunctionRecord] = {"apply": FunctionRecord.apply}
         CALL[Context] = {word: getattr(Context, word) for word in _CONTEXT}
         READ[Context] = ("saved_tensors", "needs_input_grad")
         OWN.add(Context)
+        CALL[FunctionRecord] = {"apply": FunctionRecord.apply}  # last: other threads ask for it
     name, *called = words
     given = dict(zip(called, methods, strict=True))
     if "vmap" in given:

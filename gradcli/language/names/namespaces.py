@@ -12,6 +12,7 @@ import math as python
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
 from importlib import import_module
+from threading import RLock
 from typing import Any
 
 import gradcli.engine as engine
@@ -54,11 +55,12 @@ class Namespace(Mapping):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.table:
-            self._fill(name)
+            with _filling:
+                self._fill(name)
         return self.table[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.table)
+        return iter(tuple(self.table))  # to which another thread may add
 
     def __len__(self) -> int:
         return len(self.table)
@@ -74,18 +76,23 @@ class Namespace(Mapping):
 
     def below(self, prefix: str) -> dict[str, Any] | None:
         """The names under ``prefix``, without it; None where there are none."""
-        size, found = self._parts.get(prefix, (-1, {}))
-        if size != len(self.table):
-            for inner in self.inner:
-                if inner == prefix or inner.startswith(f"{prefix}."):
-                    self._fill(f"{inner}.")
-            found = {
-                name.removeprefix(f"{prefix}."): value
-                for name, value in self.table.items()
-                if name.startswith(f"{prefix}.")
-            }
-            self._parts[prefix] = len(self.table), found
-        return found or None
+        with _filling:
+            size, found = self._parts.get(prefix, (-1, {}))
+            if size != len(self.table):
+                for inner in self.inner:
+                    if inner == prefix or inner.startswith(f"{prefix}."):
+                        self._fill(f"{inner}.")
+                found = {
+                    name.removeprefix(f"{prefix}."): value
+                    for name, value in self.table.items()
+                    if name.startswith(f"{prefix}.")
+                }
+                self._parts[prefix] = len(self.table), found
+            return found or None
+
+
+_filling = RLock()
+"""Held while names are added, for which other threads wait: a namespace may ask another."""
 
 
 def _asking(name: str) -> Callable[[Tensor], bool]:

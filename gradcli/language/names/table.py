@@ -124,5 +124,5 @@ def namespace(module: str) -> Mapping[str, Any] | None:
     if root not in namespaces.MAKERS:
         return None
     if root not in _made:
-        _made[root] = namespaces.MAKERS[root](NAMES)
+        _made.setdefault(root, namespaces.MAKERS[root](NAMES))
     return _made[root].below(rest) if rest else _made[root]

@@ -88,9 +88,10 @@ class Parser:
         if row is None:
             sets, shifts = self.tables["sets"], self.tables["shifts"]
             usual, *others = self.tables["states"][state]
-            row = self.rows[state] = {ord(c) - 48: shifts[ord(c) - 48] for c in sets[usual]}
+            row = {ord(c) - 48: shifts[ord(c) - 48] for c in sets[usual]}
             for step, number in zip(others[::2], others[1::2], strict=True):
                 row.update((ord(char) - 48, step) for char in sets[number])
+            self.rows[state] = row  # whole, since other threads take it as it stands
         return row
 
     def goto(self, state: int, nonterminal: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.declaration.infix import METHODS, put_signs
+from gradcli.ops.declaration.infix import METHODS, put_signs_once
 from gradcli.ops.operator import Operator
 
 
@@ -34,8 +34,7 @@ class Counted:
     def __init__(
         self, count: Count, shape: Any, size: float = 1, owns: float = 0, dtype: Any = None
     ) -> None:
-        if not hasattr(Counted, "__add__"):
-            put_signs(Counted)  # here, where all operators are declared
+        put_signs_once(Counted)  # here, where all operators are declared
         self.count, self.shape, self.size, self.owns = count, shape, size, owns
         self.dtype = dtype or count.dtype
         self.free = True  # to be written into

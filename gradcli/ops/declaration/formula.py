@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.ops.declaration.infix import put_signs
+from gradcli.ops.declaration.infix import put_signs_once
 from gradcli.ops.operator import Operator
 from gradcli.ops.read import on_arrays, push_forward
 
@@ -65,9 +65,8 @@ def traced(op: Operator) -> tuple[list[Line], list[Line], Line]:
 
     Raises TypeError where the formula names an operator that does not work entry by entry.
     """
-    if not hasattr(Line, "__add__"):
-        put_signs(Line)  # here, where all operators are declared
-        del Line.__eq__, Line.__ne__  # lines are keys of dicts: a formula says eq(x, y)
+    # Here all operators are declared. Lines are keys of dicts: a formula says eq(x, y).
+    put_signs_once(Line, without=("__eq__", "__ne__"))
     lines: dict[Any, Line] = {}
     given = [Line(lines, name) for name in (*op.inputs, *op.params)]
     assert op.formula is not None

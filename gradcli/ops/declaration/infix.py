@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from threading import RLock
+
 from gradcli.ops.operator import OPERATORS, Operator
 
 METHODS = {
@@ -41,3 +43,21 @@ def put_signs(cls: type) -> None:
         setattr(cls, f"__{word}__", lambda self, other, op=op: op(self, other))
         if sign in METHODS:
             setattr(cls, f"__r{word}__", lambda self, other, op=op: op(other, self))
+
+
+_signed: set[type] = set()
+_signing = RLock()
+
+
+def put_signs_once(cls: type, without: tuple[str, ...] = ()) -> None:
+    """``put_signs`` at the first call for a class, less these: other threads wait for all of it.
+
+    For a class that takes its signs when it is first used, since it stands before the operators.
+    """
+    if cls not in _signed:
+        with _signing:
+            if cls not in _signed:
+                put_signs(cls)
+                for name in without:
+                    delattr(cls, name)
+                _signed.add(cls)
