@@ -25,7 +25,9 @@ _loading = _RLock()
 """Held while names are loaded: a thread that imports parts of a package may see half of another.
 
 Modules import each other by their whole names, which do not ask here: no thread that loads one of
-them waits for a thread that waits for it.
+them waits for a thread that waits for it. Python itself waits for a package that another thread
+loads where a statement names the package, but not where it names a module in it: so a module that
+users import begins with a statement for the package below, whose parts are whole after it.
 """
 
 

@@ -1,5 +1,6 @@
 """``gradcli.func``: transforms of functions, under PyTorch's names."""
 
+import gradcli.transforms  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli._lazy import lazily
 from gradcli.transforms.forward import jvp, linearize
 from gradcli.transforms.func import (

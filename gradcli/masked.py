@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine import dtypes
 from gradcli.engine.record.arguments import Anything as Mask
 from gradcli.engine.record.arguments import Asked

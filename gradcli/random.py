@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.creation.generator import default_generator
 from gradcli.engine.creation.sampling import (
     get_rng_state,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.named_tuples import FIELDS, Results, return_type
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
+
 # ruff: noqa: F822  (most of __all__ are operators, taken by name)
 from gradcli.engine.record.face import face
 from gradcli.functions import arithmetic, reductions

@@ -11,6 +11,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 import gradcli.engine as _engine
+import gradcli.functions
 from gradcli.engine import dtypes as _dtypes
 from gradcli.engine import grad_mode as _grad_mode
 from gradcli.engine.creation import factories as _creation

@@ -87,6 +87,33 @@ print(sum(name.partition(".")[0] == "gradcli" for name in inside))
 """
 )
 
+_AT_ONCE = """
+import importlib, random, sys, threading
+sys.setswitchinterval(1e-5)
+names = '''
+    autograd autograd.forward_ad autograd.function autograd.functional autograd.graph batch func
+    nn nn.functional nn.init nn.utils nn.utils.parametrize optim optim.lr_scheduler fft linalg
+    masked random return_types special testing utils.checkpoint utils.data jit language symbolic
+    engine functions ops surface transforms
+'''.split()
+ready = threading.Barrier(8)
+failed = []
+
+def work(turn):
+    order = random.Random(turn).sample(names, len(names))
+    ready.wait()
+    for name in order:
+        try:
+            importlib.import_module("gradcli." + name)
+        except Exception as error:
+            failed.append((name, error))
+
+threads = [threading.Thread(target=work, args=(turn,)) for turn in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert not failed, failed
+"""
+
 
 def _python(code: str, given: str = "") -> str:
     done = subprocess.run(
@@ -105,3 +132,8 @@ def test_a_star_brings_what_is_loaded_late_too():
     exec("from gradcli import *\nfrom gradcli.func import *", names)
     assert names["unravel_index"] and names["sin"] and names["functional_call"]
     assert "LATER" not in names and "public_operators" not in names
+
+
+def test_threads_import_public_modules_at_once():
+    for _ in range(3):
+        _python(_AT_ONCE)

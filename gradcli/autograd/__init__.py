@@ -1,9 +1,8 @@
 """``gradcli.autograd``: gradients of tensors that were recorded, under PyTorch's names."""
 
+import gradcli.transforms  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli._lazy import lazily
-from gradcli.autograd import anomaly_mode, function, functional, grad_mode, graph
 from gradcli.autograd.gradcheck import gradcheck, gradgradcheck
-from gradcli.autograd.variable import Variable
 from gradcli.engine import backward, grad
 from gradcli.engine.backward.anomaly import detect_anomaly, set_detect_anomaly
 from gradcli.engine.custom_function.function import Function
@@ -16,7 +15,12 @@ from gradcli.engine.grad_mode import (
     set_multithreading_enabled,
 )
 
-__getattr__ = lazily(__name__, {"forward_ad": ""})
+__getattr__ = lazily(__name__, {
+    **dict.fromkeys((
+        "anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph", "variable",
+    ), ""),
+    "Variable": "gradcli.autograd.variable",
+})  # fmt: skip
 
 __all__ = [
     "Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",

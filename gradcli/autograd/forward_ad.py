@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import gradcli.transforms  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine import Tensor
 from gradcli.engine.grad_mode import current, pushing, transformed
 from gradcli.engine.tensor.storage import References

@@ -1,5 +1,6 @@
 """``gradcli.autograd.gradcheck``: gradients against differences, under PyTorch's names."""
 
+import gradcli.transforms  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.transforms.check import GradcheckFault as GradcheckError
 from gradcli.transforms.check import analytical_jacobian as get_analytical_jacobian
 from gradcli.transforms.check import gradcheck, gradgradcheck

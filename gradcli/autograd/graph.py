@@ -1,5 +1,6 @@
 """``gradcli.autograd.graph``: nodes, edges and hooks on what is saved, under PyTorch's names."""
 
+import gradcli.transforms  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.backward.gradient_edges import (
     GradientEdge,
     get_gradient_edge,

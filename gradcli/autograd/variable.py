@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import gradcli.transforms  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine import Tensor
 from gradcli.engine.backward.traverse import queue_callback
 from gradcli.ops.errors import bad_type

@@ -11,6 +11,7 @@ worker     what runs in one of them              cluster    Dask workers that co
 journal    what is done, to go on after a kill   api        ``gradcli.batch.run``, for Python
 """
 
+import gradcli.transforms  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.batch.api import Outcome, run
 
 __all__ = ["Outcome", "run"]

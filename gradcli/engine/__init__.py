@@ -15,6 +15,7 @@ Each floor imports only those below it; the three on top know nothing of each ot
 It knows arrays, never text to parse or screens. Tensor's methods are bound in ``functions``.
 """
 
+import gradcli.ops  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.backward.api import backward, grad
 from gradcli.engine.creation import factories as _constructor  # noqa: F401  (bound to Tensor)
 from gradcli.engine.tensor.attributes import Size

@@ -12,6 +12,7 @@ nn           gradcli.nn.functional's               index        where each funct
 methods      what Tensor has as methods            subscripts   x[index], and in_place: x.add_(y)
 """
 
+import gradcli.engine  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.creation import sampling as _sampling
 from gradcli.functions import methods as _methods
 

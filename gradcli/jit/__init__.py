@@ -19,6 +19,7 @@ Programs with control flow are a tree of blocks, branches and loops:
 The eager engine stays the reference: what cannot be traced, or does not end well, runs there.
 """
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.jit.compiled import Compiled, compile
 
 __all__ = ["Compiled", "compile"]

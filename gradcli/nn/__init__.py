@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli._lazy import lazily
 from gradcli.nn.modules import HOME
 

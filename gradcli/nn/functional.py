@@ -7,6 +7,7 @@ pooling       max_pool2d, avg_pool2d ...          class_losses  cross_entropy, n
 resampling    interpolate, grid_sample ...        pair_losses   triplet_margin_loss ...
 """
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.record.face import face as _face
 from gradcli.engine.record.face import published as _published
 from gradcli.functions.nn.activations import *  # noqa: F403

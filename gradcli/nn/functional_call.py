@@ -16,6 +16,7 @@ from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.grad_mode import transformed
 from gradcli.engine.tensor.storage import Slots
 from gradcli.nn.modules.batchnorm import _BatchNorm

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.backward.api import grad
 from gradcli.engine.creation.factories import zeros
 from gradcli.engine.grad_mode import enable_grad

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import eye
 from gradcli.engine.grad_mode import no_grad

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.creation.factories import empty, requiring, tensor
 from gradcli.engine.dtypes import DType, get_default_dtype
 from gradcli.engine.tensor.conj_view import ConjView

@@ -8,6 +8,7 @@ minimize   a loop around any of them, with a word on how it ended
 
 from typing import TYPE_CHECKING
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli._lazy import lazily
 from gradcli.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
 from gradcli.optim.adaptive import Adadelta, Adagrad, RMSprop, Rprop

@@ -14,6 +14,7 @@ Tangents (``Dual``) and batches (``Batched``) are values that take part in the o
     levels       the numbers that tell nested transforms apart, and what runs in each thread
 """
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.transforms.check import gradcheck, gradgradcheck
 from gradcli.transforms.forward import jvp
 from gradcli.transforms.func import grad, vjp

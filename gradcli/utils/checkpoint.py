@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine import Tensor, backward
 from gradcli.engine.backward.traverse import Towards
 from gradcli.engine.creation import generator as random

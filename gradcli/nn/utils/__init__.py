@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli._lazy import lazily
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import tensor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.nn.modules.module import Module
 from gradcli.nn.utils.parametrize import register_parametrization

@@ -15,6 +15,7 @@ from contextlib import ContextDecorator, suppress
 from copy import deepcopy
 from typing import Any
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.nn.modules.container import ModuleDict, ModuleList

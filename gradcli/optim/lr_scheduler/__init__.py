@@ -8,6 +8,7 @@ joined     ChainedScheduler, SequentialLR: schedulers of schedulers
 plateau    ReduceLROnPlateau: by how the loss goes
 """
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.optim.lr_scheduler.base import LRScheduler, _LRScheduler
 from gradcli.optim.lr_scheduler.by_ratio import (
     ConstantLR,

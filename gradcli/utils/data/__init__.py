@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import as_tensor, empty, tensor
 from gradcli.engine.creation.generator import Generator
