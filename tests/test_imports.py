@@ -94,7 +94,7 @@ names = '''
     autograd autograd.forward_ad autograd.function autograd.functional autograd.graph batch func
     nn nn.functional nn.init nn.utils nn.utils.parametrize optim optim.lr_scheduler fft linalg
     masked random return_types special testing utils.checkpoint utils.data jit language symbolic
-    engine functions ops surface transforms
+    engine functions ops surface symbolic.closed_form transforms
 '''.split()
 ready = threading.Barrier(8)
 failed = []

@@ -16,6 +16,7 @@ Nothing here is loaded before it is used.
 
 from __future__ import annotations
 
+import gradcli.functions  # noqa: F401  whole, before its parts: see gradcli/__init__.py
 from gradcli._lazy import lazily
 
 _HOMES = {
