@@ -161,7 +161,7 @@ def clamp(input: Any, min: Operand = None, max: Operand = None) -> Any:
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
         if complex in (type(min), type(max)):
             raise UnwrittenFault("E0309", "clamp is not supported for complex types")
-        if isinstance(bottom(input), Tensor):
+        if hasattr(bottom(input), "dtype"):  # a symbol has none
             if input.dtype.kind < 2 and float in (type(min), type(max)):
                 input = input.to(dtypes.get_default_dtype())
             if input.dtype.kind:  # an unsigned bound counts -1 from the top
@@ -437,7 +437,7 @@ def conj(input: Any) -> Any:
 def fill(input: Any, value: Operand) -> Any:
     """``value`` in every place."""
     one_number(value)
-    if is_number(value) and isinstance(bottom(input), Tensor):
+    if is_number(value) and hasattr(bottom(input), "dtype"):
         value = input.dtype.entry(value)
     name = f"FillBackward{isinstance(value, Plain):d}"
     return called(O["put"](input, value, Ellipsis), name, input, value)

@@ -164,7 +164,9 @@ class Instruction:
     def raises(self) -> bool:
         """Whether it may raise an error that is the program's own: of a matrix, for example."""
         op = self.op
-        return self.fails or (op.kind == "general" if isinstance(op, Operator) else op.raises)
+        if self.fails or not isinstance(op, Operator):
+            return self.fails or op.raises
+        return op.kind == "general" or (op.of_whole and self.out.dtype.kind < 2)
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -228,6 +228,7 @@ def _remainder(x: Any, y: Any) -> Any:
 floor_divide = step(
     "floor_divide",
     lambda x, y: of_whole(x // y, y),
+    of_whole=True,
     numbers="xy",
     dtypes="promote",
     grad_name="NotImplemented",
@@ -264,6 +265,7 @@ remainder = elementwise(
     lambda t: t,
     lambda t, x, y: -t * floor_divide(x, y),
     holds=1.2,
+    of_whole=True,
     numbers="xy",
     dtypes="promote",
     numpy="np.remainder",
@@ -294,6 +296,7 @@ fmod = elementwise(
     lambda x, y: of_whole(np.fmod(x, y), y),
     lambda t: t,
     lambda t, x, y: -t * _turns(x, y),
+    of_whole=True,
     numbers="y",
     dtypes="promote",
     doc="The remainder with the sign of x, as C has it.",

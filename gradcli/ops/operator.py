@@ -81,6 +81,8 @@ class Operator:
     grows: bool | Callable[..., Any]
     """Whole numbers may come out that their element type has no room for: so it is where entries
     are added up or multiplied. A function gives what their size does not pass, of those given."""
+    of_whole: bool = False
+    """Whole numbers of some values have no result: it raises an error, as a division by 0."""
     without_bounds: Callable[..., Any] | None = None
     """Computes the same in floats, where ``compute`` of floats does not."""
     one_dtype: bool = False

@@ -202,6 +202,24 @@ def test_rows_of_whole_numbers_lose_no_bits(text, fails):
 
 
 @family("text", [
+    f"q = {dead}\n2*x" for dead in ("2 % n", "n // n", "fmod(n, n)", "2 // (n > 0)")
+])  # fmt: skip
+def test_whole_numbers_are_divided_where_nobody_reads_it(text):
+    columns = {"n": np.array([0, 2]), "x": np.array([1.5, 2.5])}
+    found = evaluator(text).of_columns(columns, 2)
+    assert {i: e.code for i, e in found.errors.items()} == {0: "E0304"}
+    assert found.groups[0].value.tolist() == [5.0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_whole_numbers_between_fractions_are_floats_of_the_batch(dtype):
+    for text in ("clamp(n, -1, 0.1)", "n.clamp_max(0.1)"):
+        fast = evaluator(text, dtype=dtype).of_columns({"n": np.array([0, 5])}, 2).groups[0].value
+        alone, _ = evaluator(text, dtype=dtype).row({"n": np.int64(5)})
+        assert fast.dtype == alone.dtype == dtype and fast[1] == alone
+
+
+@family("text", [
     "try:\n    q = t._version + 2.0\nexcept AttributeError:\n    q = 7.0\nq*t",
     "try:\n    q = 2.0 if equal(t, t) else 3.0\nexcept:\n    q = 7.0\nq*t",
     "def f(t):\n    try:\n        return 2.0 * t.item()\n    finally:\n        return t\n2*f(t)",
