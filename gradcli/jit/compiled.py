@@ -60,6 +60,7 @@ class Entry:
 class Compiled:
     """A function of numbers, arrays or tensors, run as generated code; made by ``compile``.
 
+    The function is given tensors: of an array ``a.std()`` is a tensor's, as ``a.repeat(2)`` is.
     Floats and arrays give floats and arrays; where an argument is a Tensor the results are too,
     outside any graph but that of a transform around. Python numbers count as float64. Arrays of
     integers or booleans are data: they have no derivative, and None in the place of one.
@@ -91,7 +92,7 @@ class Compiled:
             0.0
         """
         if self._passes(inputs, any(isinstance(x, Tensor) for x in inputs)):
-            return eager.with_tensors(self.function)(*inputs)
+            return eager.with_tensors(self.function)(*map(_as_input, inputs))
         return self._run("value", inputs)
 
     def value_and_grad(self, *inputs: Any) -> tuple:
@@ -224,7 +225,8 @@ class Compiled:
 
     def _derived(self, what: str, inputs: tuple) -> Any:
         if self._passes(inputs):
-            return eager.INSIDE[what](eager.with_tensors(self.function), inputs)
+            given = tuple(map(_as_input, inputs))
+            return eager.INSIDE[what](eager.with_tensors(self.function), given)
         return self._run(what, inputs)
 
     def _run(self, what: str, inputs: tuple) -> Any:
@@ -381,21 +383,33 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     args: list = []
     tensors = False
     for x in inputs:
-        if x.__class__ is not np.ndarray and x.__class__ is not float:
-            if isinstance(x, Tensor):
-                tensors, x = True, x.array
-            elif isinstance(x, int):
-                x = float(x)
-            elif not isinstance(x, float | complex | np.ndarray | np.generic):
-                kind = type(x).__name__
-                said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
-                raise bad_type(said, help="give the parts as arguments of their own")
-            x = x if x.__class__ is float else np.asarray(x)
-        if x.__class__ is np.ndarray and not x.shape and x.dtype == np.float64:
-            x = float(x)
+        if isinstance(x, Tensor):
+            tensors, x = True, x.array
+        elif not isinstance(x, _NUMBERS):
+            kind = type(x).__name__
+            said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
+            raise bad_type(said, help="give the parts as arguments of their own")
+        x = _plain(x)
         key += [float] if x.__class__ is float else [x.dtype, x.shape]
         args.append(x)
     return tuple(key), args, tensors
+
+
+_NUMBERS = (float, np.ndarray, int, complex, np.generic)
+
+
+def _plain(x: Any) -> Any:
+    """A number or an array as the function's code takes it: a float, or an array."""
+    if x.__class__ is not np.ndarray and x.__class__ is not float:
+        x = float(x) if isinstance(x, int) else np.asarray(x)
+    if x.__class__ is np.ndarray and not x.shape and x.dtype == np.float64:
+        x = float(x)
+    return x
+
+
+def _as_input(x: Any) -> Any:
+    """An argument as the engine gives it to the function: a tensor, as what its code computes."""
+    return constant(_plain(x)) if isinstance(x, _NUMBERS) else x
 
 
 def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:

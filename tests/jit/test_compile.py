@@ -58,6 +58,22 @@ def test_floats_arrays_and_tensors_give_their_like(engine_is_shut):
     assert c(x, np.array(3.0)) == c(x, 3) == 15.0
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_an_array_beside_a_tensor_is_a_tensor_on_the_engine_too(recorded):
+    x, array = (
+        gradcli.tensor(2.0, dtype=gradcli.float64, requires_grad=recorded),
+        np.array([1.0, 2, 4]),
+    )
+    for text in ("x * a.std()", "x * a.repeat(2)", "a", "x * a.astype(float)"):
+        c = gradcli.compile(eval(f"lambda x, a: {text}"))
+        if "astype" in text:
+            with pytest.raises(AttributeError, match="astype"):
+                c(x, array)
+            continue
+        wanted = c.function(x, gradcli.tensor(array)).tolist()
+        assert [c(x, array).tolist() for _ in range(3)] == [wanted] * 3
+
+
 def test_code_is_charged_what_it_holds_at_a_time():
     x = np.arange(100.0)
     std = gradcli.compile(lambda x: x.std())
