@@ -45,8 +45,11 @@ def is_narrow(spec: tuple) -> bool:
 
 
 def widened(spec: tuple) -> tuple:
-    """The type of a variable that a loop changes: not one number, but any."""
+    """The type of a variable that a loop changes: not one number, but any. Raises NotTraceable for
+    a whole number that no tensor takes."""
     if spec[0] == "constant":
+        if spec[1] is int and abs(spec[2]) >= 1 << 63:
+            raise NotTraceable("a whole number that no tensor takes")
         return "number", KINDS[spec[1]]
     if spec[0] == "held":
         return "tensor", spec[2], spec[3]
@@ -82,6 +85,8 @@ def joined_type(a: tuple, b: tuple) -> tuple:
     if a == b:
         return a
     if a[0] == b[0] == "number":
+        if "bool" in (a[1], b[1]):  # which operators refuse that take a number
+            raise NotTraceable("a truth or a number")
         return "number", "mixed"
     if {a[0], b[0]} <= {"tensor", "either"} and a[1:3] == b[1:3]:
         return "either", *a[1:3], True in (*a[3:], *b[3:])

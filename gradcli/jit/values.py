@@ -120,6 +120,11 @@ def _fails(op: Operator) -> bool:
     return op.name == "reciprocal" or op.infix in ("/", "//", "%", "**")
 
 
+def _refuse_long(args: Sequence[Any]) -> None:
+    if any(a.__class__ is int and abs(a) >= 1 << 63 for a in args):
+        raise NotTraceable("a whole number that no tensor takes")
+
+
 class Notes(Trace):
     """A trace in which every tensor of the program itself is a constant."""
 
@@ -129,32 +134,41 @@ class Notes(Trace):
         super().__init__()
         # Which are tensors or Python numbers, as the run goes; True where those may be whole.
         self.either: dict[Value, bool] = {}
+        self.whole: set[Value] = set()  # which Python numbers may be whole
 
     def apply(
         self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
     ) -> Value:
-        if any(a.__class__ is int and abs(a) >= 1 << 63 for a in args):
-            raise NotTraceable("a whole number that no tensor takes")
+        _refuse_long(args)
         out = super().apply(op, args, params, recorded)
         assert out.source is not None
         given = [a for a in out.source.args if a.__class__ is Value]
+        if not all(a in self.numbers or a in self.either for a in given):
+            return out
+        out.source.fails = _fails(op)
+        whole = all(
+            a.__class__ is not float if a.__class__ is not Value
+            else self.either.get(a, a in self.whole) for a in args
+        )  # fmt: skip
         if all(a in self.numbers for a in given):
             self.numbers.add(out)  # what a rule computes with numbers alone
-            out.source.fails = _fails(op)
-        elif all(a in self.numbers or a in self.either for a in given):
-            out.source.fails = _fails(op)
-            if out.dtype is dtypes.float32:
-                raise NotTraceable("a tensor of 32 bits or a number, which has 64")
-            whole = all(a.__class__ is not float and self.either.get(a, True) for a in args)
+            if whole:
+                self.whole.add(out)
+        elif out.dtype is dtypes.float32:
+            raise NotTraceable("a tensor of 32 bits or a number, which has 64")
+        else:
             self.either[out] = whole
-            if whole and op.grows and op.infix:  # the engine has whole numbers of any size
-                size = self.number(scalars.ABSOLUTE, (out,), "float").value
-                fits = self.number(scalars.COMPARED["<"], (size, EXACT), "bool").value
-                self.tape.append(Check(fits))
+        if whole and op.of_whole and not op.infix:
+            raise NotTraceable("a division of what may be whole numbers")
+        if whole and op.grows:  # the engine has whole numbers of any size, or says that it has not
+            size = self.number(scalars.ABSOLUTE, (out,), "float").value
+            fits = self.number(scalars.COMPARED["<"], (size, EXACT), "bool").value
+            self.tape.append(Check(fits))
         return out
 
     def number(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> PyNumber:
         """An operation of Python's on numbers."""
+        _refuse_long(args)
         out = Value(self, (), _DTYPES[kind])
         return PyNumber(self.note(op, args, out, recorded=False), kind, small)
 
@@ -225,9 +239,12 @@ class Values:
         """What a tensor is computed with: a number as a float."""
         if value.__class__ is not PyNumber:
             return value
-        if value.kind in ("float", "mixed"):
+        if value.kind == "float":
             return value.value
-        return self.note(scalars.AS_FLOAT, (value.value,), "float").value
+        mixed = value.kind == "mixed"
+        word = value if mixed else self.note(scalars.AS_FLOAT, (value.value,), "float")
+        self.trace.whole.add(word.value)
+        return word.value
 
     def tensors(self, values: Sequence[Any]) -> list[Any]:
         """What an operator computes with. Raises NotTraceable for truths with whole numbers, which

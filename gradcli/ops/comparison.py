@@ -177,7 +177,7 @@ ones_like = constant("ones_like", np.ones_like, doc="Ones with x's shape and dty
 
 
 def _sign(x: Any) -> Any:
-    if getattr(x, "dtype", None) == np.bool_:
+    if x.__class__ is bool or getattr(x, "dtype", None) == np.bool_:
         return np.copy(x)
     found = np.sign(x)
     if found.dtype.kind == "f":  # of NaN it is 0 in PyTorch, and NaN in NumPy

@@ -363,6 +363,13 @@ def test_twenty_thousand_random_programs_agree():
         ("n = int(k)\n((k > 0) - n) % 2 * k", "truths computed with whole numbers"),
         ("k * int(1e300)", "a whole number that no tensor takes"),
         ("min(k, int(1e300))", "a whole number that no tensor takes"),
+        ("n = 2.0 if k > 9 else 2**64 + 1\nn * k", "a whole number that no tensor takes"),
+        (
+            "n = 2.0\nfor i in range(3):\n    n = max(10**20, n)\nn * k",
+            "a whole number that no tensor takes",
+        ),
+        ("n = 2 if k > 5 else 2.5\nfmod(n, 3) * k", "may be whole numbers"),
+        ("n = 2.0 if k > 9 else True\nk - n", "a truth or a number"),
         ("(k > 0 and k > 1) - k", "a difference with a truth"),
         ("b = 2**53 + 1 if k > 5 else k\nb * k", "a number that a tensor does not hold"),
         ("if k > 99:\n    f = sin\nf(k)", "not set on every way"),
@@ -434,6 +441,7 @@ def test_the_reason_has_its_place():
         "n = 3 if k > 0 else k\nfor i in range(40):\n    n = n**3 if k > 0 else k\nn % 7 * k",
         "n = 16\nfor i in range(1):\n    n = n * 1\nif k > 5:\n    n = k\nk * n ** n",
         "n = 2**53 - 1 if k > 0 else k\n(n + 1 + 1 - n) * k",
+        "n = 1 if k > 9 else 2**53 + 1\nsquare(n) * k",
         "for i in range(int(k) - 9):\n    z = k * i\nz",
         "if k > 99:\n    z = k\nz * z",
         # A variable that is not set is nowhere None, which equals nothing and is no truth.
