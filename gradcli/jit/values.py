@@ -533,7 +533,8 @@ class Values:
         if target.__class__ is not Value and not isinstance(target, Tensor):
             raise NotTraceable(f"the method {name}")
         pure = name in _TENSOR_METHODS or name in methods.COMPOSED or name in OPERATORS
-        pure = pure and name not in settings.OF_ARRAYS
+        other = mode.arrays and name in settings.BY_NUMPY and (given or name not in ("max", "min"))
+        pure = pure and not other and name not in settings.OF_ARRAYS
         if name.endswith("_") or not pure or any(options.get(w) for w in ("requires_grad", "out")):
             raise NotTraceable(f"the method {name}")
         if name == "item" and target.__class__ is Value and not given:

@@ -801,7 +801,8 @@ class Lowerer:
 
     def of_a_tensor(self, method: str, receiver: ast.Name, called: ast.expr) -> ast.expr:
         """``receiver.method()`` at once where it is a tensor: no call stands in between."""
-        if method not in attributes.CALL[Tensor] or method in settings.OF_ARRAYS:
+        other = settings.BY_NUMPY if self.checked.uses_numpy else settings.OF_ARRAYS
+        if method not in attributes.CALL[Tensor] or method in other | settings.OF_ARRAYS:
             return called
         name = f"t_{method}"
         self.constants[name] = ("tensor method", method)

@@ -219,7 +219,7 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
         if options:
             _refuse_as_python(op, name, args, options)
         options = {
-            renamed.get(k, k): checked_data(v, name) if k in inputs else checked_option(v)
+            _torch_name(renamed, k, v): checked_data(v, name) if k in inputs else checked_option(v)
             for k, v in options.items()
         }
         for value in (*args[:arity], *(options[k] for k in inputs & options.keys())):
@@ -243,6 +243,14 @@ def _counted(value: Any) -> Any:
     return float(value) if value.__class__ is bool else value
 
 
+def _torch_name(renamed: dict[str, str], name: str, value: Any) -> str:
+    """PyTorch's name for an option that NumPy may have named. Raises ValueFault (E0304) for an
+    empty axis, along which NumPy reduces nothing and PyTorch everything."""
+    if name == "axis" and mode.arrays and value.__class__ in (tuple, list) and not value:
+        raise bad_argument("an empty axis reduces nothing", help="leave it out, or say which")
+    return renamed.get(name, name)
+
+
 def method_with_checks(name: str, method: Callable, count: int | None) -> Callable:
     """A method of Tensor with its arguments looked at."""
     if count == 0:
@@ -262,7 +270,7 @@ def method_with_checks(name: str, method: Callable, count: int | None) -> Callab
         args = tuple(
             [checked_data(a, name) if i < inputs else checked_option(a) for i, a in enumerate(args)]
         )
-        options = {renamed.get(k, k): checked_option(v) for k, v in options.items()}
+        options = {_torch_name(renamed, k, v): checked_option(v) for k, v in options.items()}
         return _done(method(self, *args, **options), name, args)
 
     if count != 1:
@@ -413,7 +421,7 @@ def composed(function: Callable) -> Callable:
         given = [_seen(order[i] if i < len(order) else each, a, name) for i, a in enumerate(args)]
         if options:
             _refuse_as_python(function, name, given, options)
-        options = {renamed.get(k, k): _seen(k, v, name) for k, v in options.items()}
+        options = {_torch_name(renamed, k, v): _seen(k, v, name) for k, v in options.items()}
         if leading and given and given[0].__class__ in _NUMBERS:
             return _of_numbers(function, order, given, options)
         return function(*given, **options)

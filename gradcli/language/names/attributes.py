@@ -154,11 +154,14 @@ def attribute(value: Any, name: str) -> Any:
     lookup = getattr(type(value), "__gradcli_get__", None)
     if lookup is not None:
         return lookup(value, name)
-    if name in settings.OTHERWISE:
+    if name in settings.OTHERWISE and not mode.arrays:
         settings.plain_tensor(value, name)
-    if name in settings.WRITING and mode.arrays and hasattr(value, "__gradcli_rank__"):
+    if name in settings.INSTEAD and mode.arrays and hasattr(value, "__gradcli_rank__"):
         arrays = import_module("gradcli.language.names.numpy.arrays")  # few programs have arrays
-        return partial(arrays.WRITES[name], value)
+        if name in settings.WRITING:
+            return partial(arrays.WRITES[name], value)
+        if not hasattr(value, "of_numpy"):
+            return value.numel() if name == "size" else partial(arrays.INSTEAD[name], value)
     own = getattr(type(value), "__gradcli_node__", None)
     said = ""
     if own is not None:  # the node of a custom Function: in PyTorch it is ctx

@@ -97,10 +97,14 @@ def put_back(keep: bool = False) -> None:
 
 
 _leading: ContextVar[bool] = ContextVar("leading", default=False)
-OTHERWISE = ("std", "var", "repeat")
+OTHERWISE = ("std", "var", "repeat", "nonzero")
 """Methods of arrays that are something else of tensors."""
+BY_NUMPY = frozenset((*OTHERWISE, "max", "min", "transpose", "cumsum", "cumprod"))
+"""Methods that a tensor has as NumPy's where a text has arrays only, for which it stands."""
 WRITING = ("sort", "fill", "put")
 """Methods of arrays that write to them, where those of tensors give another."""
+INSTEAD = BY_NUMPY | {*WRITING, "size"}
+"""What a tensor has otherwise in such a text."""
 OF_ARRAYS = frozenset((*OTHERWISE, *WRITING))
 """Methods that arrays have and tensors have otherwise."""
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.captures import cells_of
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import (
@@ -179,10 +180,16 @@ def _made_caller(name: str, count: int | None) -> Callable:
             return checked(value, *args, **options)
         return plain(attribute(value, name))(*args, **options)
 
-    if name in ("max", "min") and count != 0:  # along an axis
-        return lambda value, /, *args, **options: with_any(
-            settings.plain_tensor(value, name), *args, **options
-        )
+    if name in settings.BY_NUMPY and (count != 0 or name not in ("max", "min")):
+
+        def meant(value: Any, /, *args: Any, **options: Any) -> Any:
+            if mode.arrays:
+                return plain(attribute(value, name))(*args, **options)
+            if name in ("max", "min"):  # along an axis
+                settings.plain_tensor(value, name)
+            return with_any(value, *args, **options)
+
+        return meant
     return without if count == 0 else with_one if count == 1 else with_any
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from gradcli.language.compile.resolve import Checked
-from gradcli.language.names.settings import WRITING
+from gradcli.language.names.settings import BY_NUMPY, WRITING
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
@@ -96,7 +96,7 @@ def steps_of(program: Program, checked: Checked | None = None) -> list[Step]:
 
     Raises a fault (E0701, E0201).
     """
-    steps = _Flattening(checked or program.checked).run()
+    steps = _Flattening(checked or program.checked, program.modes["arrays"]).run()
     for step in steps if program.rebinds else ():
         if step.op in OPERATORS and OPERATORS[step.op].of_truths:
             step.value = COUNTED
@@ -156,8 +156,9 @@ def _coefficient(term: n.Expr) -> tuple[n.Column, n.Expr] | None:
 
 
 class _Flattening:
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: Checked, arrays: bool) -> None:
         self.checked = checked
+        self.arrays = arrays  # whether a method is NumPy's
         self.source = checked.source
         self.steps: list[Step] = []
         self.bound: dict[str, int] = {}
@@ -421,6 +422,9 @@ class _Flattening:
                 self.require_known(func, held[0].id, held[1])
             else:
                 args.insert(0, func.value)
+                plain = name in ("max", "min") and len(args) == 1 and not node.keywords
+                if self.arrays and name in BY_NUMPY and not plain:
+                    raise self.refuse(f"the method `{name}` of an array (`np.{name}` has)", node)
         else:
             raise self.refuse("this call", node)
         if hasattr(composed_function(self.checked, func, name), "of_numpy"):

@@ -340,14 +340,46 @@ def test_a_number_read_of_an_array_is_no_view_of_it(text):
 
 
 @family("text", [
-    "y.put([0], [5.0])\ny[0]", "f = lambda w: w.put([0], [5.0])\nf(y)", "y.std()", "y.var()*2",
-    "f = y.std\nf()", "getattr(y, 'var')()", "np.stack([y, y]).max(axis=0)[0]",
-    "x.std()", "np.sin(x.var())",
+    "import torch\ny.std()", "import torch\nf = y.var\nf()", "import torch\ny.nonzero()",
+    "import torch\nnp.stack([y, y]).max(axis=0)[0]", "import torch\ny.repeat(2)",
+    "y.put([0], [5.0])\ny[0]", "f = lambda w: w.put([0], [5.0])\nf(y)",
 ])  # fmt: skip
 def test_methods_that_arrays_have_otherwise_give_no_other_number(text):
     x = gradcli.tensor(2.0, requires_grad=True)
     with pytest.raises(TypeError, match=r"of an array "):
         prepare(f"y = np.array([x, 2*x])\n{text}", "file").run({"x": x})
+
+
+@family("text", [
+    "y.std()", "y.var(ddof=1)*2", "f = y.std\nf()", "getattr(y, 'var')()", "x.std() + np.var(x)",
+    "np.stack([y, y]).max(axis=0)[0]", "A.max(0)[1]", "A.min(axis=1, keepdims=True)[1, 0]",
+    "A.transpose(0, 1)[1][0]", "A.transpose()[1][0]", "A.transpose((1, 0))[0][1]",
+    "A.cumsum()[2]", "A.cumprod(axis=0)[1][0]", "A.repeat(2)[5]", "A.repeat(2, axis=0)[1][1]",
+    "y[y.nonzero()[0][1]]", "A.nonzero()[1].sum()*y[1]", "A.size*x", "x*3\nA.std(axis=0).sum()",
+])  # fmt: skip
+def test_a_tensor_that_stands_for_an_array_has_the_methods_of_one(text):
+    *head, last = f"import numpy as np\ny = np.array([x, 2*x])\n{text}".split("\n")
+    made = "A = np.array([[x, 2.0*x], [x*x, 7.0]])"
+
+    def by_numpy(at):
+        values = {"x": np.float64(at)}
+        exec("\n".join([*head[:2], made, *head[2:]]), values)
+        return eval(last, values)
+
+    program = prepare("\n".join([*head[:2], made, *head[2:], last]), "file")
+    x = gradcli.tensor(1.5, dtype=gradcli.float64, requires_grad=True)
+    value = gradcli.as_tensor(program.run({"x": x}).value)
+    (slope,) = gradcli.autograd.grad(value, x, allow_unused=True, materialize_grads=True)
+    assert value.item() == pytest.approx(float(by_numpy(1.5)), rel=1e-15)
+    step = 1e-6
+    wanted = (by_numpy(1.5 + step) - by_numpy(1.5 - step)) / (2 * step)
+    assert slope.item() == pytest.approx(float(wanted), rel=1e-7, abs=1e-7)
+
+
+def test_an_empty_axis_is_no_axis_to_numpy():
+    for text in ("x.sum(axis=())", "np.mean(x, axis=())"):
+        with pytest.raises(ValueError, match="empty axis"):
+            prepare(f"import numpy as np\n{text}", "file").run({"x": gradcli.ones(2)})
 
 
 @family(

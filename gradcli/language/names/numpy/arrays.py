@@ -381,6 +381,19 @@ WRITES: dict[str, Callable] = {
     "put": _put,
 }
 """Methods that write to an array, where it leads gradients."""
+
+
+def _transposed(a: Any, *axes: Any) -> Any:
+    return MEANINGS["transpose"](a, (axes[0] if len(axes) == 1 else axes) or None)
+
+
+INSTEAD: dict[str, Callable] = {
+    **{name: argument_checks.with_checks(MEANINGS[name]) for name in (
+        "std", "var", "repeat", "nonzero", "cumsum", "cumprod")},
+    "max": argument_checks.with_checks(OPERATORS["amax"]),
+    "min": argument_checks.with_checks(OPERATORS["amin"]), "transpose": _transposed,
+}  # fmt: skip
+"""Methods of an array that leads gradients, where a tensor's are something else."""
 ATTRIBUTES: dict[str, Callable[[NumpyArray], Any]] = {
     "shape": lambda a: tuple(a.array.shape), "ndim": lambda a: a.array.ndim,
     "size": lambda a: a.array.size, "dtype": lambda a: ElementType(a.dtype),
