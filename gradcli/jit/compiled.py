@@ -91,7 +91,7 @@ class Compiled:
             0.0
         """
         if self._passes(inputs, any(isinstance(x, Tensor) for x in inputs)):
-            return eager.with_tensors(self.function)(*inputs)
+            return eager.with_tensors(self.function)(*map(_given, inputs))
         return self._run("value", inputs)
 
     def value_and_grad(self, *inputs: Any) -> tuple:
@@ -224,7 +224,8 @@ class Compiled:
 
     def _derived(self, what: str, inputs: tuple) -> Any:
         if self._passes(inputs):
-            return eager.INSIDE[what](eager.with_tensors(self.function), inputs)
+            given = tuple(map(_given, inputs))
+            return eager.INSIDE[what](eager.with_tensors(self.function), given)
         return self._run(what, inputs)
 
     def _run(self, what: str, inputs: tuple) -> Any:
@@ -372,6 +373,23 @@ def _paired(what: str, inputs: Any, along: Any) -> tuple:
     return (*at, *ways)
 
 
+def _given(x: Any) -> Tensor:
+    """An input as the function sees it: numbers and arrays are tensors too."""
+    return x if isinstance(x, Tensor) else constant(_plain(x))
+
+
+def _plain(x: Any) -> Any:
+    """An input that is no tensor as a float or an array. Raises TypeFault (E0303)."""
+    if isinstance(x, int):
+        return float(x)
+    if x.__class__ is float:
+        return x
+    if not isinstance(x, float | complex | np.ndarray | np.generic):
+        said = f"a compiled function takes numbers, arrays and tensors, not {type(x).__name__}"
+        raise bad_type(said, help="give the parts as arguments of their own")
+    return np.asarray(x)
+
+
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor.
 
@@ -382,15 +400,8 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     tensors = False
     for x in inputs:
         if x.__class__ is not np.ndarray and x.__class__ is not float:
-            if isinstance(x, Tensor):
-                tensors, x = True, x.array
-            elif isinstance(x, int):
-                x = float(x)
-            elif not isinstance(x, float | complex | np.ndarray | np.generic):
-                kind = type(x).__name__
-                said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
-                raise bad_type(said, help="give the parts as arguments of their own")
-            x = x if x.__class__ is float else np.asarray(x)
+            tensors = tensors or isinstance(x, Tensor)
+            x = np.asarray(x.array) if isinstance(x, Tensor) else _plain(x)
         if x.__class__ is np.ndarray and not x.shape and x.dtype == np.float64:
             x = float(x)
         key += [float] if x.__class__ is float else [x.dtype, x.shape]

@@ -748,6 +748,29 @@ def test_values_of_a_transform_pass_through():
     assert found[1].tolist() == want[1].tolist()
 
 
+WIDTHS = np.array([1.0, 2.0, 4.0])
+
+
+@family("function, given", [
+    (lambda x, b: x * b.std(), WIDTHS), (lambda x, b: x + b / 2, np.array([1, 2, 4])),
+    (lambda x, b: b, WIDTHS), (lambda x, b: (x, [b]), WIDTHS), (lambda x, b: WIDTHS, 2.0),
+    (lambda x, b: WIDTHS * 2, 2), (lambda x, b: {"a": np.float32(1.5)}, True),
+    (lambda x, b: b.sum() * x, 2.5), (lambda x, b: b // 2 + x, 3), (lambda x, b: b, np.True_),
+])  # fmt: skip
+def test_arrays_and_numbers_are_tensors_where_a_graph_is_made_too(function, given):
+    """So NumPy's ways, of a standard deviation or a type, have no part in it."""
+    found = []
+    for wanted in (False, True):
+        c = gradcli.compile(function)
+        x = gradcli.tensor(3.0, requires_grad=wanted)
+        for _ in range(3):
+            leaves = flatten(c(x, given))[0]
+            found.append([(t.__class__, t.dtype, t.tolist()) for t in leaves])
+    assert all(one == found[0] for one in found)
+    batch = gradcli.vmap(lambda x: c(x, given))(gradcli.tensor([3.0, 3.0]))
+    assert [(t.__class__, t.dtype, t[0].tolist()) for t in flatten(batch)[0]] == found[0]
+
+
 @family("call, held", [
     (lambda c, x: c.value_and_grad(x, 2)[0], False),
     (lambda c, x: c.value_and_grad(x, 2.0)[1][0], False),
