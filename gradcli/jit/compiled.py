@@ -92,7 +92,7 @@ class Compiled:
             0.0
         """
         if self._passes(inputs, any(isinstance(x, Tensor) for x in inputs)):
-            return eager.with_tensors(self.function)(*map(_as_input, inputs))
+            return eager.with_tensors(self.function)(*map(_given, inputs))
         return self._run("value", inputs)
 
     def value_and_grad(self, *inputs: Any) -> tuple:
@@ -225,7 +225,7 @@ class Compiled:
 
     def _derived(self, what: str, inputs: tuple) -> Any:
         if self._passes(inputs):
-            given = tuple(map(_as_input, inputs))
+            given = tuple(map(_given, inputs))
             return eager.INSIDE[what](eager.with_tensors(self.function), given)
         return self._run(what, inputs)
 
@@ -374,6 +374,23 @@ def _paired(what: str, inputs: Any, along: Any) -> tuple:
     return (*at, *ways)
 
 
+def _given(x: Any) -> Tensor:
+    """An input as the function sees it: numbers and arrays are tensors too."""
+    return x if isinstance(x, Tensor) else constant(_plain(x))
+
+
+def _plain(x: Any) -> Any:
+    """An input that is no tensor as a float or an array. Raises TypeFault (E0303)."""
+    if isinstance(x, int):
+        return float(x)
+    if x.__class__ is float:
+        return x
+    if not isinstance(x, float | complex | np.ndarray | np.generic):
+        said = f"a compiled function takes numbers, arrays and tensors, not {type(x).__name__}"
+        raise bad_type(said, help="give the parts as arguments of their own")
+    return np.asarray(x)
+
+
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor.
 
@@ -383,33 +400,14 @@ def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     args: list = []
     tensors = False
     for x in inputs:
-        if isinstance(x, Tensor):
-            tensors, x = True, x.array
-        elif not isinstance(x, _NUMBERS):
-            kind = type(x).__name__
-            said = f"a compiled function takes numbers, arrays and tensors, not {kind}"
-            raise bad_type(said, help="give the parts as arguments of their own")
-        x = _plain(x)
+        if x.__class__ is not np.ndarray and x.__class__ is not float:
+            tensors = tensors or isinstance(x, Tensor)
+            x = np.asarray(x.array) if isinstance(x, Tensor) else _plain(x)
+        if x.__class__ is np.ndarray and not x.shape and x.dtype == np.float64:
+            x = float(x)
         key += [float] if x.__class__ is float else [x.dtype, x.shape]
         args.append(x)
     return tuple(key), args, tensors
-
-
-_NUMBERS = (float, np.ndarray, int, complex, np.generic)
-
-
-def _plain(x: Any) -> Any:
-    """A number or an array as the function's code takes it: a float, or an array."""
-    if x.__class__ is not np.ndarray and x.__class__ is not float:
-        x = float(x) if isinstance(x, int) else np.asarray(x)
-    if x.__class__ is np.ndarray and not x.shape and x.dtype == np.float64:
-        x = float(x)
-    return x
-
-
-def _as_input(x: Any) -> Any:
-    """An argument as the engine gives it to the function: a tensor, as what its code computes."""
-    return constant(_plain(x)) if isinstance(x, _NUMBERS) else x
 
 
 def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from numbers import Number
 from typing import Any
 
@@ -18,9 +17,14 @@ from gradcli.transforms.tree import over
 
 
 def with_tensors(function: Callable) -> Callable:
-    """``function`` with tensors in place of the Python numbers among its results."""
-    numbered = partial(over, lambda v: constant(v) if isinstance(v, Number) else v)
-    return lambda *args: numbered(function(*args))
+    """``function`` with tensors in place of the numbers and arrays among its results."""
+    return lambda *args: over(_as_result, function(*args))
+
+
+def _as_result(found: Any) -> Any:
+    if isinstance(found, np.ndarray | np.generic):
+        return constant(found.copy())
+    return constant(found) if isinstance(found, Number) else found
 
 
 def _tensor(given: Any) -> Tensor:
