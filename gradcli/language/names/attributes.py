@@ -161,7 +161,7 @@ def attribute(value: Any, name: str) -> Any:
         if name in settings.WRITING:
             return partial(arrays.WRITES[name], value)
         if not hasattr(value, "of_numpy"):
-            return value.numel() if name == "size" else partial(arrays.INSTEAD[name], value)
+            return value.numel() if name == "size" else arrays.method_of(value, name)
     own = getattr(type(value), "__gradcli_node__", None)
     said = ""
     if own is not None:  # the node of a custom Function: in PyTorch it is ctx

@@ -99,7 +99,9 @@ def put_back(keep: bool = False) -> None:
 _leading: ContextVar[bool] = ContextVar("leading", default=False)
 OTHERWISE = ("std", "var", "repeat", "nonzero")
 """Methods of arrays that are something else of tensors."""
-BY_NUMPY = frozenset((*OTHERWISE, "max", "min", "transpose", "cumsum", "cumprod"))
+ALONG_ALL = ("cumsum", "cumprod")
+"""Methods of arrays that need no axis."""
+BY_NUMPY = frozenset((*OTHERWISE, *ALONG_ALL, "max", "min", "transpose"))
 """Methods that a tensor has as NumPy's where a text has arrays only, for which it stands."""
 WRITING = ("sort", "fill", "put")
 """Methods of arrays that write to them, where those of tensors give another."""

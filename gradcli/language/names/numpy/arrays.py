@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -383,17 +384,15 @@ WRITES: dict[str, Callable] = {
 """Methods that write to an array, where it leads gradients."""
 
 
-def _transposed(a: Any, *axes: Any) -> Any:
-    return MEANINGS["transpose"](a, (axes[0] if len(axes) == 1 else axes) or None)
+def method_of(value: Any, name: str) -> Callable:
+    """A method of an array that leads gradients, where that of a tensor is something else."""
+    meaning = MEANINGS[name] if name in MEANINGS else OPERATORS[f"a{name}"]  # max and min
+    function = argument_checks.with_checks(meaning)
+    if name == "transpose":
+        return lambda *axes: function(value, (axes[0] if len(axes) == 1 else axes) or None)
+    return partial(function, value)
 
 
-INSTEAD: dict[str, Callable] = {
-    **{name: argument_checks.with_checks(MEANINGS[name]) for name in (
-        "std", "var", "repeat", "nonzero", "cumsum", "cumprod")},
-    "max": argument_checks.with_checks(OPERATORS["amax"]),
-    "min": argument_checks.with_checks(OPERATORS["amin"]), "transpose": _transposed,
-}  # fmt: skip
-"""Methods of an array that leads gradients, where a tensor's are something else."""
 ATTRIBUTES: dict[str, Callable[[NumpyArray], Any]] = {
     "shape": lambda a: tuple(a.array.shape), "ndim": lambda a: a.array.ndim,
     "size": lambda a: a.array.size, "dtype": lambda a: ElementType(a.dtype),
