@@ -506,7 +506,8 @@ class Values:
             raise NotTraceable("a function of numbers")
         if self.sampled(target, args) != {float}:
             raise NotTraceable("a function of numbers that gives something else")
-        out = self.trace.apply(op, [self.tensor(a) for a in args], {}, recorded=False)
+        given = [self.tensor(self.as_float(a)) for a in args]
+        out = self.trace.apply(op, given, {}, recorded=False)
         if out.shape or out.dtype is not dtypes.float64:
             raise NotTraceable("a function of numbers that gives something else")
         return PyNumber(out, "float")

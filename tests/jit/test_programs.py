@@ -137,6 +137,7 @@ MORE = (
     "s = x * 1\nt = s\nfor i in range(3):\n    s = s + 1\n    t = t * s\nt",
     "x if x > 0 else -x",
     "max(True, w[0])",
+    "q = 2.5\nfor i in range(2):\n    q -= exp(q != 1)\nx * q if x > q else x",
     "max(not x > 9, w[0])",
     "s = 0\nfor v in w:\n    s = s + v * x\ns",
     "s = 0\nfor i in range(len(w)):\n    s = s + w[i] * x if w[i] > 0 else s\ns",
