@@ -309,6 +309,8 @@ class Values:
         kinds = [v.kind if v.__class__ is PyNumber else KINDS.get(v.__class__) for v in (a, b)]
         if None in kinds:
             raise NotTraceable("a number computed with something else")
+        if op == "-" and "bool" in kinds:  # which may be a tensor's, of which there is none
+            raise NotTraceable("a difference with a truth")
         args = (self.operand(a), self.operand(b))
         kind = "float" if "float" in kinds else "mixed" if "mixed" in kinds else "int"
         if op == "/":
@@ -485,9 +487,8 @@ class Values:
                 self.trace.either[made] = True
             return self.computed(made)
         (first, *rest) = args
-        if target is known["abs"] and not rest:
-            return self.note(scalars.ABSOLUTE, (first.value,), "int" if first.kind == "bool" else
-                first.kind)  # fmt: skip
+        if target is known["abs"] and not rest and first.kind != "bool":
+            return self.note(scalars.ABSOLUTE, (first.value,), first.kind)
         kind = _kind_made_by(target)
         if kind and not rest:
             return self.note(_MADE[kind], (first.value,), kind)
