@@ -270,11 +270,10 @@ class _Lowerer:
             return self.values.note(scalars.NOT, (self.values.truth(a),), "bool")
         if a.__class__ is not PyNumber:
             return self.values.computed(_SIGNS[node.op](a))
-        if node.op == "~":
-            raise NotTraceable("the bits of a number")
-        kind = "int" if a.kind == "bool" else a.kind
+        if node.op == "~" or a.kind == "bool":  # which may be a tensor's
+            raise NotTraceable("the bits of a number, or the sign of a truth")
         made = scalars.NEGATIVE if node.op == "-" else scalars.POSITIVE
-        return self.values.note(made, (a.value,), kind, a.small)
+        return self.values.note(made, (a.value,), a.kind, a.small)
 
     def Compare(self, node: n.Compare) -> Lowering:
         """A chain of comparisons."""

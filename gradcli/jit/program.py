@@ -198,7 +198,7 @@ class Generated:
             if self.dtype is not dtypes.float64:
                 if getattr(v, "dtype", None) != self.dtype.numpy:  # a number has become no tensor
                     return None
-            elif v.__class__ is int:  # a whole number that a tensor was multiplied by
+            elif v.__class__ in (int, bool):  # a whole number that a tensor was joined with
                 v = float(v)
             number = v.__class__ is float
             if v is None or not (math.isfinite(v) if number else np.isfinite(v).all()):

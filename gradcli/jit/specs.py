@@ -85,8 +85,8 @@ def joined_type(a: tuple, b: tuple) -> tuple:
     if a == b:
         return a
     if a[0] == b[0] == "number":
-        if "bool" in (a[1], b[1]):  # which operators refuse that take a number
-            raise NotTraceable("a truth or a number")
+        if "bool" in (a[1], b[1]):
+            raise NotTraceable("a variable that is a truth or a number")
         return "number", "mixed"
     if {a[0], b[0]} <= {"tensor", "either"} and a[1:3] == b[1:3]:
         return "either", *a[1:3], True in (*a[3:], *b[3:])

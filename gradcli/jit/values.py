@@ -20,7 +20,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Tensor, constant
 from gradcli.functions import methods
 from gradcli.jit import loops, scalars
 from gradcli.jit.control import EXACT, Check, Scalar
@@ -61,6 +61,11 @@ _TENSOR_METHODS = frozenset((
 ))  # fmt: skip
 _MEMORY = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like"))
 """Functions that make memory for entries to be written to."""
+_SAMPLES: dict[str, tuple] = {
+    "int": (1,), "float": (0.5,), "bool": (True,), "mixed": (0.5, 1),
+    "tensor": (constant(0.5),),
+}  # fmt: skip
+"""Numbers of each kind, and a tensor."""
 _MADE = {"float": scalars.FLOAT, "int": scalars.INT, "bool": scalars.BOOL}
 TENSOR_READ = frozenset(("shape", "ndim", "dtype", "T", "mT"))
 
@@ -110,7 +115,7 @@ class Frame:
 def _holds(dtype: DType, value: Any) -> bool:
     """Whether a tensor has room for a value, if that is a Python number."""
     if value.__class__ is PyNumber:
-        return dtype is dtypes.float64
+        return dtype is dtypes.float64 and value.kind == "float"
     fits = value.__class__ is not int or abs(value) <= EXACT
     return fits and (value.__class__ not in KINDS or dtype.numpy.type(value) == value)
 
@@ -162,8 +167,9 @@ class Notes(Trace):
             raise NotTraceable("a division of what may be whole numbers")
         if whole and op.grows:  # the engine has whole numbers of any size, or says that it has not
             size = self.number(scalars.ABSOLUTE, (out,), "float").value
-            fits = self.number(scalars.COMPARED["<"], (size, EXACT), "bool").value
-            self.tape.append(Check(fits))
+            self.check("<", size, EXACT)
+        if whole and (op.name == "neg" or op.infix in ("*", "//", "%")):  # and no -0.0
+            self.check("!=", out, 0)
         return out
 
     def number(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> PyNumber:
@@ -171,6 +177,10 @@ class Notes(Trace):
         _refuse_long(args)
         out = Value(self, (), _DTYPES[kind])
         return PyNumber(self.note(op, args, out, recorded=False), kind, small)
+
+    def check(self, sign: str, a: Any, b: Any) -> None:
+        """Where a comparison does not hold, the engine runs."""
+        self.tape.append(Check(self.number(scalars.COMPARED[sign], (a, b), "bool").value))
 
     def _weak(self, operands: list) -> list:
         weak = [1.0 if a.__class__ is Value and a in self.numbers else a for a in operands]
@@ -246,6 +256,12 @@ class Values:
         self.trace.whole.add(word.value)
         return word.value
 
+    def as_float(self, value: Any) -> Any:
+        """What a function may give back as it is: a number as a float."""
+        if value.__class__ is not PyNumber or value.kind == "float":
+            return value
+        return self.note(scalars.FLOAT, (value.value,), "float")
+
     def tensors(self, values: Sequence[Any]) -> list[Any]:
         """What an operator computes with. Raises NotTraceable for truths with whole numbers, which
         give whole ones."""
@@ -308,6 +324,8 @@ class Values:
         kinds = [v.kind if v.__class__ is PyNumber else KINDS.get(v.__class__) for v in (a, b)]
         if None in kinds:
             raise NotTraceable("a number computed with something else")
+        if op == "-" and "bool" in kinds:  # which may be a tensor's, of which there is none
+            raise NotTraceable("a difference with a truth")
         args = (self.operand(a), self.operand(b))
         kind = "float" if "float" in kinds else "mixed" if "mixed" in kinds else "int"
         if op == "/":
@@ -368,7 +386,7 @@ class Values:
         if value.__class__ is bool:
             return value
         if value.__class__ is Value and not value.shape and value.dtype is dtypes.bool_:
-            return PyNumber(value, "bool")
+            return self.note(scalars.BOOL, (value,), "bool")
         if isinstance(value, Tensor) and value.dtype is dtypes.bool_ and not value.array.ndim:
             return bool(value)
         raise NotTraceable("`and` or `or` of what is no boolean")
@@ -476,11 +494,16 @@ class Values:
         if tensors:
             if op is None or not op.entrywise or len(args) != op.arity:
                 raise NotTraceable("a number among the arguments of such a function")
-            return self.computed(op(*self.tensors([self.lifted(a) for a in args])))
+            found = self.sampled(target, args) if self.maybe_number(args) else set()
+            if not found <= {int, float, Tensor}:
+                raise NotTraceable("a function of what may be a number that gives something else")
+            made = op(*self.tensors([self.as_float(self.lifted(a)) for a in args]))
+            if int in found:
+                self.trace.either[made] = True
+            return self.computed(made)
         (first, *rest) = args
-        if target is known["abs"] and not rest:
-            return self.note(scalars.ABSOLUTE, (first.value,), "int" if first.kind == "bool" else
-                first.kind)  # fmt: skip
+        if target is known["abs"] and not rest and first.kind != "bool":
+            return self.note(scalars.ABSOLUTE, (first.value,), first.kind)
         kind = _kind_made_by(target)
         if kind and not rest:
             return self.note(_MADE[kind], (first.value,), kind)
@@ -489,19 +512,32 @@ class Values:
         if target in (known["max"], known["min"]) and len(args) == 2:
             kinds = {a.kind if a.__class__ is PyNumber else KINDS[a.__class__] for a in args}
             made = scalars.LARGEST if target is known["max"] else scalars.SMALLEST
+            if len(kinds) > 1 and "bool" in kinds:
+                raise NotTraceable("a truth or a number")
             return self.note(made, [self.operand(a) for a in args],
                              kinds.pop() if len(kinds) == 1 else "mixed")  # fmt: skip
         if target is known["range"]:
             return Range(args)
         if op is None or not op.entrywise or len(args) != op.arity or op.params:
             raise NotTraceable("a function of numbers")
-        sample = with_checks(target)(*(0.5 for _ in args))
-        if sample.__class__ is not float:
+        if self.sampled(target, args) != {float}:
             raise NotTraceable("a function of numbers that gives something else")
-        out = self.trace.apply(op, [self.tensor(a) for a in args], {}, recorded=False)
+        given = [self.tensor(self.as_float(a)) for a in args]
+        out = self.trace.apply(op, given, {}, recorded=False)
         if out.shape or out.dtype is not dtypes.float64:
             raise NotTraceable("a function of numbers that gives something else")
         return PyNumber(out, "float")
+
+    def sampled(self, target: Any, args: list) -> set[Any]:
+        """The classes of what a function gives of single numbers such as these."""
+        kinds = [
+            a.kind if a.__class__ is PyNumber
+            else KINDS.get(a.__class__, "tensor") if a not in self.trace.either
+            else "mixed" if self.trace.either[a] else "float"
+            for a in args
+        ]  # fmt: skip
+        function = with_checks(target)
+        return {function(*(_SAMPLES[kind][way] for kind in kinds)).__class__ for way in (0, -1)}
 
     def maybe_number(self, value: Any) -> bool:
         """Whether a value, or one in a list of them, is a tensor or a number as the run goes."""
@@ -617,6 +653,8 @@ class Values:
                 continue
             if head == "either" and not _holds(dtype, value):
                 raise NotTraceable("a number that a tensor does not hold")
+            if value.__class__ is int and abs(value) > EXACT:
+                raise NotTraceable("a whole number that is no float")
             found = self.operand(value)
             if tensor and found.__class__ in (int, bool):
                 found = float(found)

@@ -136,6 +136,9 @@ MORE = (
     "f = lambda z: z * z\ng = f\ns = x\nfor i in range(3):\n    s = g(s) - 0.1\ns",
     "s = x * 1\nt = s\nfor i in range(3):\n    s = s + 1\n    t = t * s\nt",
     "x if x > 0 else -x",
+    "max(True, w[0])",
+    "q = 2.5\nfor i in range(2):\n    q -= exp(q != 1)\nx * q if x > q else x",
+    "max(not x > 9, w[0])",
     "s = 0\nfor v in w:\n    s = s + v * x\ns",
     "s = 0\nfor i in range(len(w)):\n    s = s + w[i] * x if w[i] > 0 else s\ns",
     "sum([w[i]**2 for i in range(4)]) * x",
@@ -216,6 +219,7 @@ def test_what_programs_are_made_of_agrees(text):
     values = {"x": 1.3, "w": np.array([0.3, -0.2, 0.9, 0.4])}
     _, found, want = both(text, **values)
     same(found, want)
+    assert found[0].__class__ is float
 
 
 @family("name", PROGRAMS)
@@ -368,9 +372,21 @@ def test_twenty_thousand_random_programs_agree():
             "n = 2.0\nfor i in range(3):\n    n = max(10**20, n)\nn * k",
             "a whole number that no tensor takes",
         ),
-        ("n = 2 if k > 5 else 2.5\nfmod(n, 3) * k", "may be whole numbers"),
+        ("n = 2 if k > 5 else 2.5\nfmod(n, 3) * k", "something else"),
         ("n = 2.0 if k > 9 else True\nk - n", "a truth or a number"),
         ("(k > 0 and k > 1) - k", "a difference with a truth"),
+        ("-(k > 0 and k < 9) * k", "the sign of a truth"),
+        ("abs(k > 0 and k < 9) * k", "a function of numbers"),
+        ("((k > 0 and k < 9) - 1) * k", "a difference with a truth"),
+        ("p = (k > 0)\nq = p and k > 1\nk - p", "bool tensor is not supported"),
+        ("p = False\nif k > 5:\n    p = -1\nk - p", "a truth or a number"),
+        ("p = 2**64 + 1\nif k > 5:\n    p = 0.5\nk / p", "a whole number that (is no float|no tensor takes)"),
+        ("n = 16\nfor i in range(1):\n    n = n * 1\nif k > 5:\n    n = k\nk * n ** n", "not hold"),
+        ("p = int(3 * k)\nif k > 5:\n    p = k\np * p", "does not hold"),
+        ("p = 3\nif k > 5:\n    p = k\np.detach() * k", "what may be a number"),
+        ("p = 3\nif k > 5:\n    p = k\nxlogy(p, 2) * k", "no attribute"),
+        ("p = 3\nif k > 5:\n    p = k\nclone(p) * k", "no attribute"),
+        ("neg(k > 0 and k < 9) ** -1 + k", "gives something else"),
         ("b = 2**53 + 1 if k > 5 else k\nb * k", "a number that a tensor does not hold"),
         ("if k > 99:\n    f = sin\nf(k)", "not set on every way"),
         (
@@ -439,7 +455,9 @@ def test_the_reason_has_its_place():
         # So do whole numbers that are tensors on another way.
         "n = 1\nfor i in range(40):\n    n = n * 3 if k > 0 else n + k\nn % 7 * k",
         "n = 3 if k > 0 else k\nfor i in range(40):\n    n = n**3 if k > 0 else k\nn % 7 * k",
-        "n = 16\nfor i in range(1):\n    n = n * 1\nif k > 5:\n    n = k\nk * n ** n",
+        "p = 94906267\nif k > 5:\n    p = k\n(square(p) - 9007199515875288) * k",
+        "p = 0\nif k > 5:\n    p = k\natan2(-p, -k)",
+        "r = -1 % signbit(k)\nk * 1",
         "n = 2**53 - 1 if k > 0 else k\n(n + 1 + 1 - n) * k",
         "n = 1 if k > 9 else 2**53 + 1\nsquare(n) * k",
         "for i in range(int(k) - 9):\n    z = k * i\nz",
