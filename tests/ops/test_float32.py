@@ -43,6 +43,13 @@ def test_sums_within_a_few_roundings(shape):
             assert np.all(error <= 16 * EPSILON * size.sum(dim))
 
 
+@family("dim", (0, 1, 2))
+def test_sums_along_an_expanded_dimension_within_a_few_roundings(dim):
+    x = torch.full((2, 2), 1000.3).unsqueeze(dim)
+    x = x.expand(*x.shape[:dim], 66000, *x.shape[dim + 1 :])
+    assert torch.allclose(x.mean(dim), torch.full((2, 2), 1000.3), rtol=64 * EPSILON, atol=0)
+
+
 LONG = {
     "logcumsumexp": lambda x: x.logcumsumexp(0),
     "prod": lambda x: x.prod(),

@@ -64,7 +64,8 @@ def _in_blocks(x: Any, axis: int) -> Any:
     """The sum along one dimension, which is kept."""
     size = x.shape[axis]
     steps = [abs(step) for step, n in zip(x.strides, x.shape, strict=True) if n > 1]
-    if size <= FEW or abs(x.strides[axis]) == min(steps):
+    # Pairs only along the innermost dimension, which an expanded one beside others is not.
+    if size <= FEW or len(steps) == 1 or 0 < abs(x.strides[axis]) == min(steps):
         return _add(x, axis=axis, keepdims=True)
     lead, whole = (slice(None),) * axis, size // FEW * FEW
     shape = (*x.shape[:axis], -1, FEW, *x.shape[axis + 1 :])
